@@ -23,7 +23,7 @@ from sigma_choice import SIGMAS, Make, choose_sigma
 import sqlrl
 from sqlrl.evaluate import Fold, mean_and_deviation
 from sqlrl.learn.decaying import World
-from sqlrl.learn.online import Common
+from sqlrl.learn.online import OnlineCommon
 from sqlrl.learn.settings import LabelLoss
 from sqlrl.training.ordering import Order
 
@@ -57,7 +57,7 @@ class Job:
 def maker(job: Job) -> tuple[Make, Sequence[float | None]]:
     """Return what makes the learner of a row, and the values of sigma to choose from."""
     order: Order = "file" if job.seed is None else "shuffle"
-    common: Common = {"order": order, "random_state": job.seed}
+    common: OnlineCommon = {"order": order, "random_state": job.seed}
     loss: LabelLoss = "f1" if job.system.endswith("F1") else "hamming"
     if job.system.startswith("1-best-MIRA"):
         return lambda _: sqlrl.baselines.MIRA(label_loss=loss, **common), (None,)

@@ -30,7 +30,7 @@ from sqlrl.cli.app import app
 from sqlrl.database.advanced import Advanced
 from sqlrl.database.named_models import Models
 from sqlrl.database.run_list import Runs
-from sqlrl.deprecated import ARGUMENTS, COMMAND_OPTIONS, MODULE, NAMES, SQL_FUNCTIONS, SQL_OPTIONS, shown
+from sqlrl.deprecated import ARGUMENTS, COMMAND_OPTIONS, MODULES, NAMES, SQL_FUNCTIONS, SQL_OPTIONS, shown
 from sqlrl.learn import OnlineEstimator
 from sqlrl.learn.batch.estimator import BatchEstimator
 from sqlrl.learn.fitted import Configured
@@ -581,7 +581,7 @@ def renamed_page() -> list[str]:
         for name in arguments.positions
     ]
     lines += ["## Arguments", "", *table(("before", "write"), rows)]
-    rows = [(code(f"sqlrl.{old}"), code(new)) for old, new in MODULE.items()]
+    rows = [(code(old), code(new)) for old, new in MODULES.items()]
     lines += ["## The package", "", *table(("before", "write"), rows)]
     rows = [(code(f"sqlrl ... {old}"), code(f"sqlrl ... {new}")) for old, new in COMMAND_OPTIONS.items()]
     rows += [(code(f"ML.PREDICT(..., {old} => ...)"), code(f"{new} => ...")) for old, new in SQL_OPTIONS.items()]

@@ -248,11 +248,10 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_HOMES[name]), name)
     if name in _MODULES:
         return import_module(f"sqlrl.{name}")
-    from sqlrl.deprecated import MODULE, moved
+    from sqlrl.deprecated import MODULES, moved
 
-    if name in MODULE:
-        module, _, attribute = moved(name).rpartition(".")
-        return getattr(import_module(module), attribute)
+    if f"sqlrl.{name}" in MODULES:
+        return moved(f"sqlrl.{name}")
     from sqlrl.slips import no_name
 
     raise no_name("sqlrl", name, __all__)

@@ -44,7 +44,7 @@ _POLL = 0.2
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompilationReport:
     """How many signatures there are, how many of them had to be compiled, and where machine code is kept."""
 
     signatures: int
@@ -52,7 +52,7 @@ class Compiled:
     folder: str
 
 
-def compile_ahead(processes: int | None = None) -> Compiled:
+def compile_ahead(processes: int | None = None) -> CompilationReport:
     """Compile every kernel for every signature that its annotations allow; code that is kept from before is not compiled again."""
     folder, reason = cache_folder()
     if reason:
@@ -66,7 +66,7 @@ def compile_ahead(processes: int | None = None) -> Compiled:
             with Stage("compiling kernels", len(tasks), even=True) as stage:
                 for name in _compiled(tasks, processes or min(_cores(), 4)):
                     stage.advance(note=name)
-    return Compiled(len(all_), len(tasks), folder)
+    return CompilationReport(len(all_), len(tasks), folder)
 
 
 def _not_kept(reason: str) -> SqlrlError:

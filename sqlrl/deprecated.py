@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import reduce, wraps
+from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
 from sqlrl.errors import UnknownParameterError, warn
@@ -270,8 +271,11 @@ ARGUMENTS: Mapping[str, OldArguments] = {
 
 BASELINES = ("ContrastiveDivergence", "MIRA", "Perceptron", "Subgradient", "VotedPerceptron")
 
-MODULE: Mapping[str, str] = {name: f"sqlrl.baselines.{name}" for name in BASELINES}
-"""Names of the package itself."""
+MODULES: Mapping[str, str] = {
+    **{f"sqlrl.{name}": f"sqlrl.baselines.{name}" for name in BASELINES},
+    "sqlrl.learn.Progress": "sqlrl.learn.WindowProgress",
+}
+"""Names in modules."""
 
 
 COMMAND_OPTIONS: Mapping[str, str] = {"--marginals": "--probabilities"}
@@ -304,7 +308,8 @@ def new_option(name: str, known: Collection[str]) -> str:
     return new
 
 
-def moved(name: str) -> str:
-    """Warn of an old name of the package, and return the new one."""
-    _warn(f"sqlrl.{name}", MODULE[name])
-    return MODULE[name]
+def moved(name: str) -> Any:
+    """Return what an old name in a module is, with a warning."""
+    _warn(name, MODULES[name])
+    module, _, attribute = MODULES[name].rpartition(".")
+    return getattr(import_module(module), attribute)

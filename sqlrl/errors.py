@@ -57,7 +57,7 @@ class Written(str):
         return str(self)
 
 
-class Quoted(str):
+class DoubleQuoted(str):
     """A text that Python is shown in double quotes."""
 
     __slots__ = ()
@@ -66,7 +66,7 @@ class Quoted(str):
         return f'"{self}"'
 
 
-_TEXTS = (str, Written, Quoted)
+_TEXTS = (str, Written, DoubleQuoted)
 
 
 @dataclass(frozen=True)

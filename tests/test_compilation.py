@@ -19,7 +19,7 @@ import pytest
 
 import sqlrl
 from sqlrl import compilation, kernels
-from sqlrl.compilation import Compiled, compile_ahead, load_kernels, signatures
+from sqlrl.compilation import CompilationReport, compile_ahead, load_kernels, signatures
 from sqlrl.errors import SqlrlError
 from tests.test_kernels import doubled
 
@@ -87,7 +87,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_what_was_compiled_ahead_is_read(alone: Path) -> None:
     done = compile_ahead(1)
     assert (done.signatures, done.new) == (1, 1)
-    assert compile_ahead(1) == Compiled(1, 0, done.folder)
+    assert compile_ahead(1) == CompilationReport(1, 0, done.folder)
     later = doubled(alone)
     assert (later(4), later.stats.cache_hits, later.stats.cache_misses) == (8, {(numba.int64,): 1}, {})
 
@@ -105,7 +105,7 @@ def test_code_that_cannot_be_kept_fails(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.usefixtures("alone")
 def test_a_second_process_waits_and_finds_it_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compilation, "_POLL", 0.01)
-    folder, done = Path(kernels.cache_folder()[0]), list[Compiled]()
+    folder, done = Path(kernels.cache_folder()[0]), list[CompilationReport]()
     folder.mkdir(parents=True, exist_ok=True)
     with compilation._alone(folder / "compiling.lock"):
         second = threading.Thread(target=lambda: done.append(compile_ahead(1)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import sqlrl
 from sqlrl.cli.app import app
 from sqlrl.database.database import Database
-from sqlrl.deprecated import ARGUMENTS, COMMAND_OPTIONS, MODULE, NAMES, SQL_FUNCTIONS, SQL_OPTIONS
+from sqlrl.deprecated import ARGUMENTS, COMMAND_OPTIONS, MODULES, NAMES, SQL_FUNCTIONS, SQL_OPTIONS
 from sqlrl.report import QuietConsole
 
 RULES = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n0.5 Smokes(x)\nSmokes(x) v !Smokes(x)."
@@ -337,12 +338,14 @@ def test_old_arguments_warn_and_mean_what_the_new_ones_mean(name: str) -> None:
     assert (quiet, theirs) == ([], ours)
 
 
-@pytest.mark.parametrize("name", sorted(MODULE))
-def test_baselines_have_moved(name: str) -> None:
-    found, said = warned(lambda module: getattr(module, name), sqlrl)
-    assert found is getattr(sqlrl.baselines, name)
-    assert said == [f"sqlrl.{name} is deprecated, and the next release does not have it: write {MODULE[name]}"]
-    assert name not in sqlrl.__all__
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_names_in_modules_have_moved(name: str) -> None:
+    module, _, old = name.rpartition(".")
+    home, _, new = MODULES[name].rpartition(".")
+    found, said = warned(lambda module: getattr(module, old), import_module(module))
+    assert found is getattr(import_module(home), new)
+    assert said == [f"{name} is deprecated, and the next release does not have it: write {MODULES[name]}"]
+    assert old not in import_module(module).__all__
 
 
 def test_old_options_of_scripts_warn() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import sqlrl
 from sqlrl.errors import (
+    DoubleQuoted,
     EngineError,
     InputError,
     LoadWarning,
@@ -17,7 +18,6 @@ from sqlrl.errors import (
     Parameter,
     ParseError,
     Phrase,
-    Quoted,
     SqlrlError,
     marked,
     warn,
@@ -56,7 +56,7 @@ def test_a_worker_tells_its_error() -> None:
 def test_a_message_keeps_what_it_mentions_and_reads_as_python() -> None:
     mentions = (
         Parameter("limit", 5),
-        Parameter("nulls", Quoted("drop")),
+        Parameter("nulls", DoubleQuoted("drop")),
         Parameter("bins", {"price": [1, 2]}),
         Parameter("method", "exact", "predict({})"),
         Phrase("db.scope({!r}, ...)", ("it's",)),

@@ -15,7 +15,7 @@ import numpy as np
 from rounds import in_turns, publish, read_options, spread
 
 from sqlrl.learn.batch.labelled import label_part, observations
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.solve.elimination import sum_product
 from sqlrl.solve.sample_networks import chains
@@ -36,7 +36,7 @@ def measure(count: int, seed: int) -> dict[str, object]:
     weights = draw.normal(size=len(made.clauses))
     shelf = Shelf(None)
     start = time.perf_counter()
-    shelf.put(label_part(Problem(made, truth, Names()), "error", seed=0)[0])
+    shelf.put(label_part(TrainingProblem(made, truth, Names()), "error", seed=0)[0])
     labels = observations(shelf, len(made.clauses))
     laid_out = time.perf_counter() - start
     weighted = weigh(made, weights)

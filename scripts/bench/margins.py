@@ -16,11 +16,11 @@ import numpy as np
 from rounds import publish, read_options, run_jobs
 
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.margin.cuts import Cuts
 from sqlrl.learn.margin.masters import SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing
-from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping
+from sqlrl.learn.margin.planes import CuttingPlanes, MarginState, Stopping
 from sqlrl.learn.margin.separation import Oracle
 from sqlrl.solve.sample_networks import network
 from sqlrl.training.labels import Names
@@ -49,7 +49,7 @@ class Size:
     links: int
 
 
-def pages(size: Size, seed: int) -> Problem:
+def pages(size: Size, seed: int) -> TrainingProblem:
     """Return the training problem: an atom for each page and class, a clause for each word and class, and for each two classes."""
     draw = np.random.default_rng(seed)
     label = draw.integers(CLASSES, size=size.pages)
@@ -71,7 +71,7 @@ def pages(size: Size, seed: int) -> Problem:
     made = network(size.pages * CLASSES, ground, clauses=(WORDS + CLASSES) * CLASSES)
     truth = np.zeros(size.pages * CLASSES, dtype=np.bool_)
     truth[np.arange(size.pages) * CLASSES + label] = True
-    return Problem(made, truth, Names())
+    return TrainingProblem(made, truth, Names())
 
 
 def train(size: Size, way: str, searches: int, seed: int) -> list[dict[str, object]]:
@@ -79,7 +79,7 @@ def train(size: Size, way: str, searches: int, seed: int) -> list[dict[str, obje
     level, start = WAYS[way]
     rows: list[dict[str, object]] = []
 
-    def ignore(state: State) -> None:
+    def ignore(state: MarginState) -> None:
         """Report nothing."""
 
     for warm in (True, False):

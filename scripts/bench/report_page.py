@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.report import charts
-from sqlrl.report.page import Column, Listing, Report, Section
+from sqlrl.report.page import ListingColumn, PageListing, Report, Section
 
 OPENED = """
     window.opened = {};
@@ -66,8 +66,8 @@ def many(clauses: int) -> Report:
         }
     )
     kinds = {"clause": "text"}
-    columns = tuple(Column(name, name, kinds.get(name, "number"), name) for name in data.column_names)  # type: ignore[arg-type]
-    listing = Listing(columns, data, "clauses", "weight")
+    columns = tuple(ListingColumn(name, name, kinds.get(name, "number"), name) for name in data.column_names)  # type: ignore[arg-type]
+    listing = PageListing(columns, data, "clauses", "weight")
     return Report(
         "Many clauses", (Section("clauses", "Clauses", (charts.weights(data.select(["clause", "weight"])), listing)),)
     )

@@ -140,7 +140,7 @@ def opened(cell: Cell, folder: Path) -> Iterator[tuple[Any, Any]]:
         from sqlrl.engine.spark.engine import SparkEngine
         from sqlrl.engine.spark.parts import MARK, mark_rows, part_frame
         from sqlrl.engine.spark.server import Server, Spark
-        from sqlrl.engine.stored import FACTS, STORED, Part, view_of
+        from sqlrl.engine.stored import FACTS, STORED, StoredPart, view_of
 
         process = stack.enter_context(
             subprocess.Popen(
@@ -158,8 +158,8 @@ def opened(cell: Cell, folder: Path) -> Iterator[tuple[Any, Any]]:
         spark = SparkEngine(Server(Spark(f"sc://{address}", storage=folder / "storage")), source)
         stack.callback(spark.close)
         storage = folder / "storage"
-        part = Part(f"{cell.edges:032x}", FACTS)
-        done = Path(Part(part.attempt, "done").path(str(storage)))
+        part = StoredPart(f"{cell.edges:032x}", FACTS)
+        done = Path(StoredPart(part.attempt, "done").path(str(storage)))
         server = spark.server
         if not done.exists():
             say(step="make the graph")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlrl.catalog.atoms import Opening
+from sqlrl.catalog.atoms import PredicateOpening
 from sqlrl.catalog.examples import ExampleSource
 from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.store import Store
@@ -15,13 +15,13 @@ from sqlrl.engine.nodes import column, named
 
 
 def atom_counts(
-    store: Store, openings: Sequence[Opening], source: ExampleSource, types: Mapping[str, TypeRecord]
+    store: Store, openings: Sequence[PredicateOpening], source: ExampleSource, types: Mapping[str, TypeRecord]
 ) -> dict[str, int]:
     """Return how many query atoms each open predicate has at the most: what is given among them is not taken off."""
     return {opening.record.predicate: _most_atoms(store, opening, source, types) for opening in openings}
 
 
-def _most_atoms(store: Store, opening: Opening, source: ExampleSource, types: Mapping[str, TypeRecord]) -> int:
+def _most_atoms(store: Store, opening: PredicateOpening, source: ExampleSource, types: Mapping[str, TypeRecord]) -> int:
     if opening.full:
         return _full_scope_size(store, opening.record, source, types)
     listed = opening.sources["soft"].rows if "soft" in opening.sources else 0

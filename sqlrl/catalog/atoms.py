@@ -20,7 +20,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Opening:
+class PredicateOpening:
     """How a predicate is open, and what was loaded of it."""
 
     record: PredicateRecord
@@ -74,7 +74,7 @@ def known_value(source: SourceRecord, table: str | None = None) -> exp.Expr:
     return exp.cast(column("truth", table) if source.signed else exp.convert(1), "double")
 
 
-def known_rows(store: Store, opening: Opening) -> exp.Query:
+def known_rows(store: Store, opening: PredicateOpening) -> exp.Query:
     """Return the query of what is known of a predicate's atoms: keys, `truth`, `given`, `prior`, `value` if there are values; one row for each source."""
     parts: list[exp.Query] = []
     for role, source in sorted(opening.sources.items()):
@@ -100,7 +100,7 @@ def known_rows(store: Store, opening: Opening) -> exp.Query:
     return union_all(parts)
 
 
-def merge_known(store: Store, opening: Opening, table: str) -> None:
+def merge_known(store: Store, opening: PredicateOpening, table: str) -> None:
     """Write what is known of each atom into one row of a table, and refuse facts that contradict each other."""
     # `given` is true for evidence alone, not for labels, even those outside the scope.
     rows, keys = known_rows(store, opening), opening.keys
@@ -160,7 +160,7 @@ def atom_name(store: Store, record: PredicateRecord, row: Mapping[str, object]) 
     return f"{record.predicate}({', '.join(names_of(store, record, arguments).values())})"
 
 
-def check_independent(opening: Opening, source: ExampleSource) -> None:
+def check_independent(opening: PredicateOpening, source: ExampleSource) -> None:
     """Refuse atoms that would belong to several examples."""
     record = opening.record
     if source.kind == "type" and record.types.count(source.type) > 1:
@@ -184,7 +184,7 @@ def check_independent(opening: Opening, source: ExampleSource) -> None:
 
 
 def scope_query(
-    store: Store, opening: Opening, source: ExampleSource, types: Mapping[str, TypeRecord], known: str
+    store: Store, opening: PredicateOpening, source: ExampleSource, types: Mapping[str, TypeRecord], known: str
 ) -> exp.Query:
     """Return the query of the query atoms of a predicate: (example, a0, a1, ...), unique, without given atoms."""
     keys = opening.keys
@@ -229,7 +229,7 @@ def _full_scope(
     return query.select(*outputs)
 
 
-def _listed_scope(store: Store, opening: Opening, source: ExampleSource, known: str) -> exp.Query:
+def _listed_scope(store: Store, opening: PredicateOpening, source: ExampleSource, known: str) -> exp.Query:
     """Return the query of the tuples that the user's scope or soft evidence lists."""
     names = [column(f"a{i}") for i in range(len(opening.record.arguments))]
     example = source.of(opening.record)
@@ -249,7 +249,7 @@ def _listed_scope(store: Store, opening: Opening, source: ExampleSource, known: 
 
 def build_atoms(
     store: Store,
-    opening: Opening,
+    opening: PredicateOpening,
     source: ExampleSource,
     types: Mapping[str, TypeRecord],
     *,
@@ -267,7 +267,7 @@ def build_atoms(
 
 def atom_rows(
     store: Store,
-    opening: Opening,
+    opening: PredicateOpening,
     source: ExampleSource,
     types: Mapping[str, TypeRecord],
     facts: str,
@@ -309,7 +309,7 @@ def counted_facts(store: Store, record: PredicateRecord, facts: str) -> Predicat
     return replace(record, facts=facts, given=bool(row["given"]), rows=row["rows"])
 
 
-def _facts_name(store: Store, opening: Opening) -> str:
+def _facts_name(store: Store, opening: PredicateOpening) -> str:
     """Return the name of the table of facts: the one that there is, unless a load keeps its rows in it."""
     facts, storages = opening.record.facts, {s.storage for s in opening.sources.values()}
     return facts if facts is not None and facts not in storages else store.free_name("fact", opening.record.predicate)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sqlrl.catalog.atom_counts import atom_counts
-from sqlrl.catalog.atoms import Opening, build_atoms, check_independent
+from sqlrl.catalog.atoms import PredicateOpening, build_atoms, check_independent
 from sqlrl.catalog.checks import (
     check_constants,
     check_declared,
@@ -107,7 +107,7 @@ class Values:
     apart: Collection[str] = ()
 
 
-def find_openings(store: Store, model: Model, roles: Roles) -> dict[str, Opening]:
+def find_openings(store: Store, model: Model, roles: Roles) -> dict[str, PredicateOpening]:
     """Return the open predicates of a model and how each is open; one that the model declares closed is an error."""
     records, sources = store.predicates(), store.sources()
     named = model.query | roles.opened
@@ -117,7 +117,7 @@ def find_openings(store: Store, model: Model, roles: Roles) -> dict[str, Opening
         raise CatalogError(
             f"{Parameter('query')} names predicates that the model does not declare: {', '.join(unknown)}{like}"
         )
-    openings: dict[str, Opening] = {}
+    openings: dict[str, PredicateOpening] = {}
     for name in sorted(model.predicates):
         loaded = {role: s for (predicate, role), s in sources.items() if predicate == name}
         target = name in named or bool({"label", "given"} & loaded.keys()) or records[name].scope is not None
@@ -129,11 +129,11 @@ def find_openings(store: Store, model: Model, roles: Roles) -> dict[str, Opening
                 f"{name} is declared closed{star}, but it is to be predicted: {'drop the star' if star else 'declare it open'}, or load it without target, given, "
                 "soft evidence, scope and query."
             )
-        openings[name] = Opening(records[name], loaded, target, records[name].scope)
+        openings[name] = PredicateOpening(records[name], loaded, target, records[name].scope)
     return openings
 
 
-def _forget_unused(store: Store, chosen: Mapping[str, Opening]) -> None:
+def _forget_unused(store: Store, chosen: Mapping[str, PredicateOpening]) -> None:
     """Remove constants that no fact, declaration or scope has any more: also those of a scope that this model does not use."""
     scoped = set(json.loads(store.state("atoms") or "{}").get("scoped", ()))
     if store.state("stale") != "1" and not scoped - set(_scoped(chosen)):
@@ -143,15 +143,15 @@ def _forget_unused(store: Store, chosen: Mapping[str, Opening]) -> None:
     store.set_state("stale", "0")
 
 
-def _scoped(chosen: Mapping[str, Opening]) -> list[str]:
+def _scoped(chosen: Mapping[str, PredicateOpening]) -> list[str]:
     """Return the predicates whose scope the user gave."""
     return sorted(name for name, opening in chosen.items() if opening.scope is not None)
 
 
 def _build(
     store: Store,
-    chosen: Mapping[str, Opening],
-    openings: Mapping[str, Opening],
+    chosen: Mapping[str, PredicateOpening],
+    openings: Mapping[str, PredicateOpening],
     model: Model,
     constants: NamedConstants,
     roles: Roles,
@@ -201,8 +201,8 @@ def _build(
 
 def _state(
     store: Store,
-    chosen: Mapping[str, Opening],
-    openings: Mapping[str, Opening],
+    chosen: Mapping[str, PredicateOpening],
+    openings: Mapping[str, PredicateOpening],
     model: Model,
     constants: NamedConstants,
     roles: Roles,
@@ -231,11 +231,11 @@ def _state(
     )
 
 
-def _with_values(chosen: Mapping[str, Opening], openings: Collection[str], values: Values) -> set[str]:
+def _with_values(chosen: Mapping[str, PredicateOpening], openings: Collection[str], values: Values) -> set[str]:
     return {name for name, opening in chosen.items() if opening.valued} | (set(values.kept) - set(openings))
 
 
-def _with_example(opening: Opening, source: ExampleSource) -> Opening:
+def _with_example(opening: PredicateOpening, source: ExampleSource) -> PredicateOpening:
     """Return an opening whose record says where its example stands; without data that follows from the kind of examples."""
     record = opening.record
     if source.kind == "type" and source.type in record.types:
@@ -245,7 +245,7 @@ def _with_example(opening: Opening, source: ExampleSource) -> Opening:
     return replace(opening, record=record)
 
 
-def _encoded_scope(store: Store, opening: Opening) -> Opening:
+def _encoded_scope(store: Store, opening: PredicateOpening) -> PredicateOpening:
     """Return an opening whose scope is a table of ids."""
     if opening.scope is None:
         return opening
@@ -341,8 +341,8 @@ def _emptied(store: Store, record: PredicateRecord, *, keep: bool) -> dict[str, 
 
 def layout(
     store: Store,
-    chosen: Mapping[str, Opening],
-    openings: Mapping[str, Opening],
+    chosen: Mapping[str, PredicateOpening],
+    openings: Mapping[str, PredicateOpening],
     hidden: Collection[str] = (),
     apart: Collection[str] = (),
 ) -> Layout:
@@ -389,7 +389,7 @@ def _type_info(store: Store, record: TypeRecord, declared: int, of_rules: int) -
 def _predicate_info(
     store: Store,
     record: PredicateRecord,
-    chosen: Mapping[str, Opening],
+    chosen: Mapping[str, PredicateOpening],
     atom_count: int,
 ) -> PredicateInfo:
     """Return what the layout says of a predicate."""

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlrl.catalog.dictionary import add_constants, no_number, numeric_name
 from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.sources import Source, open_source
+from sqlrl.catalog.sources import LoadSource, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count, union_all
 from sqlrl.errors import CatalogError, LoadError, LoadWarning, Parameter, Written, warn
@@ -74,7 +74,13 @@ def _number(value: exp.Expr) -> exp.Expr:
 
 
 def cut_types(
-    store: Store, record: PredicateRecord, raw: exp.Query, source: Source, options: LoadOptions, role: str, where: str
+    store: Store,
+    record: PredicateRecord,
+    raw: exp.Query,
+    source: LoadSource,
+    options: LoadOptions,
+    role: str,
+    where: str,
 ) -> LoadOptions:
     """Choose the edges of the types that a load cuts, and return its options with edges in place of numbers of pieces."""
     if not options.bins:
@@ -145,7 +151,7 @@ def _set_edges(store: Store, record: TypeRecord, edges: Edges) -> None:
     store.touch()
 
 
-def _check_kind(name: str, source: Source, where: str) -> None:
+def _check_kind(name: str, source: LoadSource, where: str) -> None:
     """Refuse a column of dates, times or booleans: whether 2024 or 19723 is meant, the user must say."""
     kind = source.columns.get(name, "VARCHAR")
     if kind.startswith(("DATE", "TIME", "INTERVAL", "BOOLEAN", "UUID", "ENUM")):

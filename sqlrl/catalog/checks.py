@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.atoms import Opening, atom_name
+from sqlrl.catalog.atoms import PredicateOpening, atom_name
 from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.columns import map_columns, raw_query
 from sqlrl.catalog.dictionary import missing_constants
@@ -55,7 +55,7 @@ _SHOWN = 5
 # ---- labels outside the scope ------------------------------------------------------------------------
 
 
-def note_outside(store: Store, records: Iterable[tuple[Opening, PredicateRecord]]) -> None:
+def note_outside(store: Store, records: Iterable[tuple[PredicateOpening, PredicateRecord]]) -> None:
     """Write down how many labels of each predicate lie outside its scope, for `warn_outside`."""
     found: dict[str, Any] = {}
     for opening, record in records:
@@ -166,7 +166,7 @@ def _table(name: TableName, alias: str | None = None) -> exp.Table:
 # ---- labels that are all alike, or missing -----------------------------------------------------------
 
 
-def note_unlabelled(store: Store, records: Iterable[tuple[Opening, PredicateRecord]]) -> None:
+def note_unlabelled(store: Store, records: Iterable[tuple[PredicateOpening, PredicateRecord]]) -> None:
     """Write down where rows say what is false, and how many query atoms have no row all the same, for `warn_unlabelled`."""
     found: dict[str, Any] = {}
     for opening, record in records:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.image import argument_columns
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.sources import Source
+from sqlrl.catalog.sources import LoadSource
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError, Parameter, Written
 from sqlrl.wording import counted, did_you_mean, nearest_names
@@ -49,7 +49,7 @@ class Mapped:
         return ("truth", "value") if self.value is not None else ("truth",) if self.truth is not None else ()
 
 
-def map_columns(predicate: str, source: Source, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
+def map_columns(predicate: str, source: LoadSource, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
     """Assign each column its role (`types` None: unknown arity); a column missing, left over, used twice or nested is a LoadError."""
     where = f"{predicate} from {source.label}"
     if source.nothing:
@@ -90,7 +90,7 @@ def _nothing(where: str, options: LoadOptions, types: Sequence[str | None] | Non
     return Mapped(arguments, position, str(options.example) if position is None else None)
 
 
-def _check_kinds(where: str, source: Source, mapped: Mapped) -> None:
+def _check_kinds(where: str, source: LoadSource, mapped: Mapped) -> None:
     """Refuse truths that are no booleans, and probabilities and values that are no numbers; text may hold any of them."""
     if mapped.truth is not None and source.columns[mapped.truth] not in ("BOOLEAN", "VARCHAR"):
         raise LoadError(
@@ -101,7 +101,7 @@ def _check_kinds(where: str, source: Source, mapped: Mapped) -> None:
             raise LoadError(f"{where}: the {what} column {name!r} has type {source.columns[name]}, expected a number.")
 
 
-def _find(where: str, source: Source, wanted: str | int) -> str:
+def _find(where: str, source: LoadSource, wanted: str | int) -> str:
     """Return the column with this name (case ignored if need be) or position from 0."""
     names = list(source.columns)
     if isinstance(wanted, int):
@@ -118,7 +118,7 @@ def _find(where: str, source: Source, wanted: str | int) -> str:
     )
 
 
-def _chosen(where: str, source: Source, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
+def _chosen(where: str, source: LoadSource, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
     """Map the columns that the user chose."""
     chosen = options.columns
     if isinstance(chosen, Mapping):
@@ -214,7 +214,7 @@ def _example_argument(
     return by_column[0] if by_column else None
 
 
-def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Select:
+def raw_query(source: LoadSource, mapped: Mapped, options: LoadOptions) -> exp.Select:
     """Return the query of a source's rows as text: `example`, a0, a1, ..., `truth`, `prior` and `value`, as far as there are any."""
     parts: list[exp.Expr] = []
     names = [*([mapped.example_column] if mapped.example_column else []), *mapped.arguments]
@@ -247,7 +247,7 @@ def renamed(text: exp.Expr, options: LoadOptions) -> exp.Expr:
     return case.else_(text.copy(), copy=False)
 
 
-def _value(source: Source, name: str) -> exp.Expr:
+def _value(source: LoadSource, name: str) -> exp.Expr:
     """Return a column as soft truths: NULL where there is none, NaN for a text that is no number."""
     number = exp.TryCast(this=column(name), to=exp.DataType.build("double"))
     # There is one zero.

@@ -34,7 +34,7 @@ from sqlrl.catalog.soft_truths import refuse_values, values_between
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count, union_all
 from sqlrl.errors import CatalogError, InputError
-from sqlrl.logic.bias import CONSTANT, INPUT, OUTPUT, Bias, Mode, Place
+from sqlrl.logic.bias import CONSTANT, INPUT, OUTPUT, Bias, BiasMode, ModePlace
 from sqlrl.wording import did_you_mean, nearest_names
 
 CONSTANTS = 16
@@ -54,7 +54,7 @@ RECALL_WITH_CONSTANTS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class FactKeys:
     """How many facts a predicate has, and how many values each of its arguments has in them."""
 
     facts: int
@@ -75,15 +75,15 @@ class Keys:
 def modes_of(
     predicate: str,
     types: Sequence[str],
-    keys: Keys,
+    keys: FactKeys,
     constants: int = CONSTANTS,
     example: int | None = None,
     *,
     referred: Collection[str] = (),
-) -> tuple[Mode, ...]:
+) -> tuple[BiasMode, ...]:
     """Return the modes that a predicate's types and keys suggest by this module's rules; `referred` are types of the target and of keys."""
     few = keys.enumerable(constants)
-    found: list[Mode] = []
+    found: list[BiasMode] = []
     chosen_inputs = list(keys.keys or range(len(types)))
     chosen_inputs += [i for i, type_ in enumerate(types) if i not in (*chosen_inputs, example) and type_ in referred]
     if example is not None and example not in chosen_inputs:
@@ -96,16 +96,16 @@ def modes_of(
             chosen.append(tuple(outputs))
         places = [_places(types, inputs, constant) for constant in chosen]
         found += [
-            Mode(predicate, each, 1 if input_ in keys.keys else _recall(each, input_ == example)) for each in places
+            BiasMode(predicate, each, 1 if input_ in keys.keys else _recall(each, input_ == example)) for each in places
         ]
     linked = {i for i, type_ in enumerate(types) if i not in (*keys.keys, example) and type_ in referred}
     if len(linked) > 1:
         together = _places(types, linked if example is None else {*linked, example}, ())
-        found.append(Mode(predicate, together, _recall(together, example=False)))
-    return tuple(found) if types else (Mode(predicate, (), 1),)
+        found.append(BiasMode(predicate, together, _recall(together, example=False)))
+    return tuple(found) if types else (BiasMode(predicate, (), 1),)
 
 
-def _recall(places: Sequence[Place], example: bool) -> int | None:
+def _recall(places: Sequence[ModePlace], example: bool) -> int | None:
     """Return the recall of a mode whose input is no key; `example`: it has no other input than the example."""
     kinds = {place.kind for place in places}
     if kinds == {INPUT}:
@@ -115,11 +115,11 @@ def _recall(places: Sequence[Place], example: bool) -> int | None:
     return RECALL_WITH_CONSTANTS if CONSTANT in kinds else RECALL
 
 
-def _places(types: Sequence[str], inputs: Collection[int], constants: Collection[int]) -> tuple[Place, ...]:
+def _places(types: Sequence[str], inputs: Collection[int], constants: Collection[int]) -> tuple[ModePlace, ...]:
     def kind(i: int) -> Literal["+", "-", "#"]:
         return INPUT if i in inputs else CONSTANT if i in constants else OUTPUT
 
-    return tuple(Place(kind(i), type_) for i, type_ in enumerate(types))
+    return tuple(ModePlace(kind(i), type_) for i, type_ in enumerate(types))
 
 
 def derive_bias(store: Store, target: str, *, body: Collection[str] | None = None, constants: int = CONSTANTS) -> Bias:
@@ -159,14 +159,14 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
     return replace(Bias(head, tuple(modes)), path=f"modes of {target}, derived from types and keys")
 
 
-def _head(store: Store, target: PredicateRecord, known: Collection[str], constants: int) -> Mode:
+def _head(store: Store, target: PredicateRecord, known: Collection[str], constants: int) -> BiasMode:
     """Return the mode of the target; `known` are the types of body predicates."""
     types, named, source = store.types(), target.known_types(), example_source(store)
     example = source.argument(target) if source.kind == "type" else None
     few = [i for i, name in enumerate(named) if i != example and name not in known and types[name].size <= constants]
     # A target of constants alone would be a list of facts.
     few = few if len(few) < len(named) else []
-    return Mode(target.predicate, _places(named, [i for i in range(len(named)) if i not in few], few), 1)
+    return BiasMode(target.predicate, _places(named, [i for i in range(len(named)) if i not in few], few), 1)
 
 
 def _examples(source: ExampleSource, target: PredicateRecord, body: Sequence[PredicateRecord]) -> dict[str, int | None]:
@@ -201,7 +201,7 @@ def _chosen(
 
 def _count(
     store: Store, chosen: Sequence[tuple[PredicateRecord, SourceRecord]], examples: Mapping[str, int | None]
-) -> dict[str, Keys]:
+) -> dict[str, FactKeys]:
     """Count facts and values of all predicates in one query."""
     widest = max(len(record.arguments) for record, _ in chosen)
     queries = [
@@ -209,13 +209,13 @@ def _count(
         for number, (record, source) in enumerate(chosen)
     ]
     rows = store.rows(union_all(queries), "count the values of arguments")
-    found: dict[str, Keys] = {}
+    found: dict[str, FactKeys] = {}
     for row in sorted(rows, key=lambda r: int(r["predicate"])):
         record = chosen[row["predicate"]][0]
         values, apart = (
             tuple(int(row[f"{kind}{i}"]) for i in range(len(record.arguments))) for kind in ("values", "apart")
         )
-        found[record.predicate] = Keys(int(row["facts"]), values, apart)
+        found[record.predicate] = FactKeys(int(row["facts"]), values, apart)
     return found
 
 

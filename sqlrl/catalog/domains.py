@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sqlrl.catalog.atoms import Opening
+from sqlrl.catalog.atoms import PredicateOpening
 from sqlrl.catalog.bins import check_pieces
 from sqlrl.catalog.dictionary import check_numbers, missing_constants
 from sqlrl.catalog.examples import ExampleSource
@@ -182,7 +182,7 @@ def build_domains(
     source: ExampleSource,
     local: Mapping[str, bool],
     closed: Mapping[str, PredicateRecord],
-    openings: Mapping[str, Opening],
+    openings: Mapping[str, PredicateOpening],
 ) -> None:
     """Collect the domains of local types, and drop those of types that are global now."""
     types, sources = store.types(), store.sources()
@@ -206,7 +206,7 @@ def build_domains(
             store.save_type(built)
 
 
-def _evidence_rows(store: Store, opening: Opening) -> list[exp.Query]:
+def _evidence_rows(store: Store, opening: PredicateOpening) -> list[exp.Query]:
     """Return queries of the tuples of an open predicate whose constants belong to their example: never labels."""
     queries: list[exp.Query] = []
     for role, source in sorted(opening.sources.items()):

@@ -16,7 +16,7 @@ from sqlrl.catalog.image import TypeRecord, argument_columns
 from sqlrl.catalog.spellings import warn_of_spellings
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, join, named, star_count, union_all
-from sqlrl.errors import LoadError, Parameter, Quoted
+from sqlrl.errors import DoubleQuoted, LoadError, Parameter
 from sqlrl.wording import counted
 
 ROW = "row"
@@ -195,7 +195,7 @@ def missing_text(number: int, key: str, null: str = "NULL", rows: str = "") -> s
     has, them = ("has", "it") if number == 1 else ("have", "them")
     if key == "truth":
         return f"{counted(number, 'row')} {has} a truth that is neither true nor false{rows}: correct {them}."
-    return f"{counted(number, 'row')} {has} {null} for {_word(key)}{rows}: fill or remove {them}, or pass {Parameter('nulls', Quoted('drop'))}."
+    return f"{counted(number, 'row')} {has} {null} for {_word(key)}{rows}: fill or remove {them}, or pass {Parameter('nulls', DoubleQuoted('drop'))}."
 
 
 def _count_rows(store: Store, raw: exp.Query | None, condition: exp.Condition) -> int:
@@ -239,7 +239,7 @@ def _value_checks(extra: Collection[str]) -> list[_Check]:
             _Check(
                 "NULL or NaN for the value",
                 missing["value"],
-                f"fill or remove {{}}, or pass {Parameter('nulls', Quoted('drop'))}.",
+                f"fill or remove {{}}, or pass {Parameter('nulls', DoubleQuoted('drop'))}.",
             ),
             _Check("a value that is no number", none.copy(), "correct or remove {}."),
             _Check("a value outside [0, 1]", outside, remedy, "value"),
@@ -331,7 +331,7 @@ def _repetitions(
     ]
     if texts:
         faults.append(
-            f"duplicate facts: {'; '.join(texts)}: remove them or pass {Parameter('duplicates', Quoted('drop'))}."
+            f"duplicate facts: {'; '.join(texts)}: remove them or pass {Parameter('duplicates', DoubleQuoted('drop'))}."
         )
     return faults
 

@@ -21,11 +21,11 @@ from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.image import argument_columns
 from sqlrl.catalog.loading import register, with_sources, write_rows
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.sources import Source
+from sqlrl.catalog.sources import LoadSource
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
-from sqlrl.errors import LoadError, LoadWarning, Parameter, Phrase, Quoted, warn
+from sqlrl.errors import DoubleQuoted, LoadError, LoadWarning, Parameter, Phrase, warn
 from sqlrl.logic.evidence import EvidenceAtom, parse_domains, parse_evidence
 from sqlrl.logic.lexer import read_text
 from sqlrl.logic.model import Model
@@ -286,7 +286,7 @@ def _check(groups: _Groups, files: Sequence[_File], model: Model, options: Evide
     ]
     if repeated and options.duplicates == "error":
         faults.append(
-            f"{_duplicates(files, repeated)}: remove the repetitions or pass {Parameter('duplicates', Quoted('drop'))}"
+            f"{_duplicates(files, repeated)}: remove the repetitions or pass {Parameter('duplicates', DoubleQuoted('drop'))}"
         )
     faults += _lacking(files, options)
     nothing = [file.label for file in files if not file.atoms and not file.domains] if files else [_UNNAMED]
@@ -297,7 +297,7 @@ def _check(groups: _Groups, files: Sequence[_File], model: Model, options: Evide
             faults.append(f"{file.label} lists constants of {kind!r}, which is no type of the model{like}")
     empty = "there are no atoms" + (f" in {', '.join(nothing)}" if len(files) > 1 else "")
     if nothing and options.empty not in ("allow", "warn"):
-        faults.append(f"{empty}; pass {Parameter('empty', Quoted('allow'))} if that is right")
+        faults.append(f"{empty}; pass {Parameter('empty', DoubleQuoted('allow'))} if that is right")
     label = _label(files)
     if faults:
         more = f"\n  and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
@@ -452,7 +452,7 @@ def _load_group(
     fingerprint = " ".join(file.fingerprint for file in files)
     with store.engine.attached(data) as table:
         kinds = dict.fromkeys(data.column_names, "VARCHAR")
-        source = Source(table, kinds, _label(files), "object", fingerprint, _address(files))
+        source = LoadSource(table, kinds, _label(files), "object", fingerprint, _address(files))
         loaded = write_rows(
             store,
             record,

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlrl.arguments import given, wrong_kind
 from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.layout import TableName
-from sqlrl.catalog.sources import Source, open_source
+from sqlrl.catalog.sources import LoadSource, open_source
 from sqlrl.catalog.spellings import why_alike
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, star_count, subquery, union_all
@@ -170,7 +170,7 @@ def _of_one_network(store: Store) -> str:
 
 
 @contextmanager
-def _opened(store: Store, chosen: Any) -> Iterator[Source]:
+def _opened(store: Store, chosen: Any) -> Iterator[LoadSource]:
     """Open what names examples; a text that is neither a query nor a table may be the name of one."""
     with ExitStack() as stack:
         try:

@@ -25,7 +25,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/{1,2}[^/\s]")
 
 _QUERY = re.compile(r"\s*(select|from|with|values|table)\b", re.IGNORECASE)
 
-_ATOMS = 'load_evidence, or pass the constants as tuples, such as [("Anna", "Bob")]'
+_ATOMS = 'sqlrl.Evidence, or pass the constants as tuples, such as [("Anna", "Bob")]'
 _NEITHER = "is neither a file, nor a table or view, nor a query"
 
 _SHOWN = 3

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlrl.catalog.atoms import Opening, atom_rows, counted_facts, known_rows
+from sqlrl.catalog.atoms import PredicateOpening, atom_rows, counted_facts, known_rows
 from sqlrl.catalog.examples import ExampleSource
 from sqlrl.catalog.image import PartRecord, PredicateRecord
 from sqlrl.catalog.store import Store
@@ -59,7 +59,7 @@ class _Appended:
 
 def grow(
     store: Store,
-    chosen: Mapping[str, Opening],
+    chosen: Mapping[str, PredicateOpening],
     closed: Mapping[str, PredicateRecord],
     source: ExampleSource,
     local: Mapping[str, bool],
@@ -126,7 +126,7 @@ def _count(store: Store, table: str) -> int:
 def _grow_domains(
     store: Store,
     appended: Iterable[_Appended],
-    chosen: Mapping[str, Opening],
+    chosen: Mapping[str, PredicateOpening],
     closed: Mapping[str, PredicateRecord],
     source: ExampleSource,
     local: Mapping[str, bool],
@@ -160,7 +160,12 @@ def _grow_domains(
 
 
 def _grow_atoms(
-    store: Store, opening: Opening, appended: Iterable[_Appended], source: ExampleSource, first: int, atoms: int
+    store: Store,
+    opening: PredicateOpening,
+    appended: Iterable[_Appended],
+    source: ExampleSource,
+    first: int,
+    atoms: int,
 ) -> tuple[PredicateRecord, int]:
     """Add the facts and atoms of new examples to an open predicate; return its new record and how many atoms there are more."""
     record = opening.record

@@ -20,11 +20,11 @@ from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.image import ArgumentRecord, PredicateRecord, SourceRecord, TypeRecord, with_types
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.soft_truths import check_kinds, check_roles
-from sqlrl.catalog.sources import Source, open_source
+from sqlrl.catalog.sources import LoadSource, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
-from sqlrl.errors import InputError, LoadError, Parameter, Phrase, Quoted, Written
+from sqlrl.errors import DoubleQuoted, InputError, LoadError, Parameter, Phrase, Written
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.model import Model
 from sqlrl.wording import counted, did_you_mean, nearest_names, shortened
@@ -184,7 +184,9 @@ def described(
     return replace(known or PredicateRecord(name), arguments=arguments)
 
 
-def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped, options: LoadOptions) -> SourceRecord:
+def _read(
+    store: Store, record: PredicateRecord, source: LoadSource, mapped: Mapped, options: LoadOptions
+) -> SourceRecord:
     """Write the rows of a source into a table: as ids if all types are known, else as text."""
     example = mapped.example_column is not None
     raw = raw_query(source, mapped, options) if not source.nothing else empty_rows(len(record.arguments), example)
@@ -206,14 +208,14 @@ def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped,
     )
     if not loaded.rows and options.empty == "error":
         raise LoadError(
-            f"{record.predicate} from {source.label}: there are no rows; pass {Parameter('empty', Quoted('allow'))} if it has no facts."
+            f"{record.predicate} from {source.label}: there are no rows; pass {Parameter('empty', DoubleQuoted('allow'))} if it has no facts."
         )
     if fingerprint:
         return loaded
     return replace(loaded, fingerprint=table_fingerprint(store.engine, store.table(loaded.storage)))
 
 
-def reads_alike(source: Source) -> bool:
+def reads_alike(source: LoadSource) -> bool:
     """Return True if reading a source a second time yields the same rows at little cost."""
     return source.kind in _DIRECT or (
         source.kind == "file" and isinstance(source.table, exp.Anonymous) and source.table.name == "read_parquet"
@@ -232,7 +234,7 @@ def write_rows(
     raw: exp.Query,
     role: str,
     *,
-    source: Source,
+    source: LoadSource,
     fingerprint: str,
     options: LoadOptions,
     example: bool,

@@ -19,11 +19,11 @@ from sqlrl.catalog.image import REMOVAL, PartRecord, PredicateRecord, SourceReco
 from sqlrl.catalog.loading import empty_rows, load, reads_alike, register, with_sources, write_rows
 from sqlrl.catalog.options import LoadOptions, check_name, origin
 from sqlrl.catalog.server_files import SERVER, ServerFiles, load_files
-from sqlrl.catalog.sources import Source, open_source
+from sqlrl.catalog.sources import LoadSource, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column, integer, named, union_all
-from sqlrl.errors import LoadError, LoadWarning, Parameter, Phrase, Quoted, warn
+from sqlrl.errors import DoubleQuoted, LoadError, LoadWarning, Parameter, Phrase, warn
 from sqlrl.wording import counted
 
 _SHOWN = 5
@@ -72,7 +72,7 @@ def append(store: Store, predicate: str, source: Any, options: LoadOptions) -> N
         )
         if not added.rows and options.empty == "error":
             raise LoadError(
-                f"{where}: there are no rows; pass {Parameter('empty', Quoted('allow'))} if it has no facts."
+                f"{where}: there are no rows; pass {Parameter('empty', DoubleQuoted('allow'))} if it has no facts."
             )
         note_append(store, before, _add(store, base, added, where))
 
@@ -185,7 +185,7 @@ def _repeated(store: Store, record: PredicateRecord, base: SourceRecord, added: 
                 f"them before, with {removing}."
             )
         raise LoadError(
-            f"{where}: duplicate facts: {', '.join(shown)}{more}, which are there already: remove them or pass {Parameter('duplicates', Quoted('drop'))}."
+            f"{where}: duplicate facts: {', '.join(shown)}{more}, which are there already: remove them or pass {Parameter('duplicates', DoubleQuoted('drop'))}."
         )
     if found:
         there = (
@@ -243,7 +243,7 @@ def remove(store: Store, predicate: str, source: Any) -> int:
     return sum(part.rows for part in removed)
 
 
-def _wanted(store: Store, record: PredicateRecord, source: Source, *, example: bool) -> str:
+def _wanted(store: Store, record: PredicateRecord, source: LoadSource, *, example: bool) -> str:
     """Write the distinct rows of a source as names into a table, and return its name."""
     names = list(source.columns)
     keys = key_columns(len(record.arguments), example)
@@ -400,7 +400,7 @@ def _write(store: Store, record: PredicateRecord, table: str, source: SourceReco
     extra = [name for name in ("truth", "prior", "value") if name in columns]
     names = [*key_columns(len(record.arguments), source.example), *extra]
     raw = exp.select(*(map(column, names) if names else [column("present")])).from_(store.table(table))
-    known = Source(store.table(table), {}, source.source, source.kind, source.fingerprint, source.source)
+    known = LoadSource(store.table(table), {}, source.source, source.kind, source.fingerprint, source.source)
     return write_rows(
         store,
         record,

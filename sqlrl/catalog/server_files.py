@@ -19,16 +19,16 @@ from sqlrl.catalog.encoding import key_columns, missing_text
 from sqlrl.catalog.image import PredicateRecord, SourceRecord, TypeRecord
 from sqlrl.catalog.loading import argument_types, described, drop_load, forget_examples, kind_of_examples, register
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.sources import Source
+from sqlrl.catalog.sources import LoadSource
 from sqlrl.catalog.spellings import warn_of_spellings
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count
-from sqlrl.engine.stored import STORED, Part, is_stored, stored_part, stored_query, stored_views, view_of
-from sqlrl.errors import EngineError, InputError, LoadError, Parameter, Phrase, Quoted, Written, brief
+from sqlrl.engine.stored import STORED, StoredPart, is_stored, stored_part, stored_query, stored_views, view_of
+from sqlrl.errors import DoubleQuoted, EngineError, InputError, LoadError, Parameter, Phrase, Written, brief
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.engine.spark.encoding import Encoded, Known, Names, Tally, Wanted
+    from sqlrl.engine.spark.encoding import Encoded, EncodedNames, EncodingTally, Known, ParquetToEncode
     from sqlrl.engine.spark.server import Server
 
 SERVER = "server"
@@ -127,7 +127,7 @@ def load_files(store: Store, predicate: str, source: ServerFiles, options: LoadO
                 tally = work.tally(wanted)
             if not (tally.kept if wanted.complete else tally.rows) and options.empty == "error":
                 raise LoadError(
-                    f"{where}: there are no rows, or no files; pass {Parameter('empty', Quoted('allow'))} if it has no facts."
+                    f"{where}: there are no rows, or no files; pass {Parameter('empty', DoubleQuoted('allow'))} if it has no facts."
                 )
             before = _known(store, wanted)
             encoded = work.encode(wanted, tally, before)
@@ -218,9 +218,9 @@ def _refuse(where: str, options: LoadOptions) -> None:
 
 def _wanted(
     server: Server, source: ServerFiles, where: str, predicate: str, options: LoadOptions, types: Sequence[str | None]
-) -> tuple[Source, Mapped, Wanted]:
+) -> tuple[LoadSource, Mapped, ParquetToEncode]:
     """Look at the columns of a source and return which are to be encoded; those whose text differs between engines are an error, all together."""
-    from sqlrl.engine.spark.encoding import Key, Wanted, source_columns
+    from sqlrl.engine.spark.encoding import Key, ParquetToEncode, source_columns
 
     with _read(where):
         columns = source_columns(server, source.path)
@@ -228,7 +228,7 @@ def _wanted(
         raise LoadError(
             f"{where}: there is no Parquet that the server can read, or none any more: give the path as the server finds it."
         )
-    opened = Source(
+    opened = LoadSource(
         exp.null(), {name: _KINDS.get(kind, kind.upper()) for name, kind in columns.items()}, source.path, SERVER, ""
     )
     mapped = map_columns(predicate, opened, options, types)
@@ -245,7 +245,9 @@ def _wanted(
     kinds = [*([None] if mapped.example_column is not None else []), *types]
     outputs = key_columns(len(mapped.arguments), mapped.example_column is not None)
     keys = [Key(o, c, k, columns[c] == "date") for o, c, k in zip(outputs, names, kinds, strict=True)]
-    wanted = Wanted(source.path, tuple(keys), mapped.truth, options.nulls == "drop", options.duplicates == "drop")
+    wanted = ParquetToEncode(
+        source.path, tuple(keys), mapped.truth, options.nulls == "drop", options.duplicates == "drop"
+    )
     return opened, mapped, wanted
 
 
@@ -254,7 +256,7 @@ def _reads_alike(kind: str) -> bool:
     return kind in _KINDS or _WHOLE.fullmatch(kind) is not None
 
 
-def _check_types(store: Store, where: str, wanted: Wanted) -> None:
+def _check_types(store: Store, where: str, wanted: ParquetToEncode) -> None:
     """Refuse types of numbers, which have one name for each number."""
     types = store.types()
     for kind in dict.fromkeys(key.type for key in wanted.keys):
@@ -266,7 +268,7 @@ def _check_types(store: Store, where: str, wanted: Wanted) -> None:
             )
 
 
-def _check_storage(store: Store, part: Part, storage: str) -> None:
+def _check_storage(store: Store, part: StoredPart, storage: str) -> None:
     """Refuse a storage that DuckDB cannot read."""
     query = exp.select(named(star_count(), "n")).from_(view_of([part.files(storage)], ["rows"]).subquery("begun"))
     try:
@@ -307,7 +309,7 @@ def _forget(store: Store, record: PredicateRecord, old: SourceRecord) -> Predica
     return record
 
 
-def _known(store: Store, wanted: Wanted) -> dict[str | None, Known]:
+def _known(store: Store, wanted: ParquetToEncode) -> dict[str | None, Known]:
     """Return the constants and examples that have ids, by the types of what is wanted."""
     from sqlrl.engine.spark.encoding import Known
 
@@ -336,7 +338,7 @@ def _pieces(store: Store, table: str, ident: str, size: int) -> Iterator[pa.Tabl
         yield store.engine.fetch(query.order_by(column(ident)), step=f"read {table}")
 
 
-def _parts(store: Store, view: str) -> tuple[Part, ...]:
+def _parts(store: Store, view: str) -> tuple[StoredPart, ...]:
     """Return the folders of which a table in the storage consists."""
     name = store.name(view)
     query = stored_query(name, stored_views(store.engine)[name])
@@ -344,7 +346,9 @@ def _parts(store: Store, view: str) -> tuple[Part, ...]:
     return tuple(part for part in parts if part is not None)
 
 
-def _take_names(store: Store, storage: str, wanted: Wanted, encoded: Encoded, kinds: Sequence[str], most: int) -> None:
+def _take_names(
+    store: Store, storage: str, wanted: ParquetToEncode, encoded: Encoded, kinds: Sequence[str], most: int
+) -> None:
     """Add the new constants of each type to its dictionary, or make it a view where they are too many, and new examples to theirs."""
     types = store.types()
     for kind, names in encoded.names.items():
@@ -365,7 +369,7 @@ def _take_names(store: Store, storage: str, wanted: Wanted, encoded: Encoded, ki
             warn_of_spellings(store, grown, record.size, mine)
 
 
-def _grown(store: Store, storage: str, record: TypeRecord, names: Names, most: int) -> TypeRecord:
+def _grown(store: Store, storage: str, record: TypeRecord, names: EncodedNames, most: int) -> TypeRecord:
     """Return a type with its new constants, in the database if there are no more than `most`."""
     grown, step = replace(record, size=record.size + names.new), f"extend the dictionary of {record.type}"
     if not is_stored(record.dictionary) and grown.size <= most:
@@ -383,7 +387,7 @@ def _grown(store: Store, storage: str, record: TypeRecord, names: Names, most: i
 # ---- rows --------------------------------------------------------------------------------------------
 
 
-def _check(where: str, wanted: Wanted, tally: Tally, encoded: Encoded) -> None:
+def _check(where: str, wanted: ParquetToEncode, tally: EncodingTally, encoded: Encoded) -> None:
     """Refuse rows that lack a constant or a truth, dates that engines write otherwise, and facts that occur twice or contradict each other."""
     faults = []
     for name, number in tally.missing.items():
@@ -403,7 +407,7 @@ def _check(where: str, wanted: Wanted, tally: Tally, encoded: Encoded) -> None:
             encoded.repeated,
             "duplicate facts",
             "occurs {} times",
-            f"remove them or pass {Parameter('duplicates', Quoted('drop'))}.",
+            f"remove them or pass {Parameter('duplicates', DoubleQuoted('drop'))}.",
         ),
     ):
         if number:
@@ -415,7 +419,7 @@ def _check(where: str, wanted: Wanted, tally: Tally, encoded: Encoded) -> None:
 
 
 def _take_facts(
-    store: Store, storage: str, record: PredicateRecord, role: str, wanted: Wanted, encoded: Encoded
+    store: Store, storage: str, record: PredicateRecord, role: str, wanted: ParquetToEncode, encoded: Encoded
 ) -> str:
     """Make the view of the encoded rows, or an empty table where there are none, and return its name."""
     step = f"show the facts of {record.predicate}"

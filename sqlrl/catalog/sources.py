@@ -70,7 +70,7 @@ class WrittenName:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LoadSource:
     """A relation to load from."""
 
     # Can stand in FROM.
@@ -114,7 +114,7 @@ class Source:
 
 
 @contextmanager
-def open_source(engine: DuckDBEngine, source: Any, dialect: Dialect | None = None) -> Iterator[Source]:
+def open_source(engine: DuckDBEngine, source: Any, dialect: Dialect | None = None) -> Iterator[LoadSource]:
     """Open a source: a text is a path (by its ending, or to a file), else a table or view, else a query; `readable` takes other objects."""
     with _opened(engine, source, dialect or Dialect()) as opened:
         try:
@@ -128,7 +128,7 @@ def open_source(engine: DuckDBEngine, source: Any, dialect: Dialect | None = Non
 
 
 @contextmanager
-def _opened(engine: DuckDBEngine, source: Any, dialect: Dialect) -> Iterator[Source]:
+def _opened(engine: DuckDBEngine, source: Any, dialect: Dialect) -> Iterator[LoadSource]:
     """Make a source readable while the context is open."""
     if isinstance(source, Iterator) and not isinstance(source, pa.RecordBatchReader | io.IOBase):
         # Its items may be paths, as those of `Path.glob`.
@@ -142,10 +142,10 @@ def _opened(engine: DuckDBEngine, source: Any, dialect: Dialect) -> Iterator[Sou
         engine.show()
         found = find_table(engine, source)
         if found is not None:
-            yield _described(engine, Source(found[0], {}, source, found[1], ""))
+            yield _described(engine, LoadSource(found[0], {}, source, found[1], ""))
         else:
             with engine.attached(_query(engine, source)) as name:
-                yield _described(engine, Source(name, {}, source, "query", ""))
+                yield _described(engine, LoadSource(name, {}, source, "query", ""))
     else:
         data, label = readable(source)
         kind = "object"
@@ -155,15 +155,15 @@ def _opened(engine: DuckDBEngine, source: Any, dialect: Dialect) -> Iterator[Sou
             yield _bare(label, data.num_rows) if data.num_rows else _nothing(label, "object", "0:")
             return
         with _attached(engine, data, label) as name:
-            yield _described(engine, Source(name, {}, label, kind, "", kinds=column_kinds(data)))
+            yield _described(engine, LoadSource(name, {}, label, kind, "", kinds=column_kinds(data)))
 
 
-def _files(engine: DuckDBEngine, paths: Sequence[Path], dialect: Dialect) -> Source:
+def _files(engine: DuckDBEngine, paths: Sequence[Path], dialect: Dialect) -> LoadSource:
     """Return the source of files."""
     found = file_table(engine, paths, dialect)
     if found.columns == ():
         return replace(_nothing(found.label, "file", found.fingerprint, found.address), files=found.files)
-    source = Source(found.table, {}, found.label, "file", found.fingerprint, found.address, files=found.files)
+    source = LoadSource(found.table, {}, found.label, "file", found.fingerprint, found.address, files=found.files)
     if found.columns is None:
         return _described(engine, source)
     return replace(source, columns=dict.fromkeys(found.columns, "VARCHAR"))
@@ -180,16 +180,16 @@ def _attached(engine: DuckDBEngine, data: Any, label: str) -> Iterator[exp.Table
         yield name
 
 
-def _nothing(label: str, kind: str, fingerprint: str, address: str = "") -> Source:
+def _nothing(label: str, kind: str, fingerprint: str, address: str = "") -> LoadSource:
     """Return a source that has neither rows nor columns."""
     nothing = exp.select(exp.true().as_("nothing")).where(exp.false()).subquery("nothing")
-    return Source(nothing, {}, label, kind, fingerprint, address)
+    return LoadSource(nothing, {}, label, kind, fingerprint, address)
 
 
-def _bare(label: str, rows: int) -> Source:
+def _bare(label: str, rows: int) -> LoadSource:
     """Return a source that has rows without values."""
     numbers = exp.Anonymous(this="range", expressions=[exp.convert(rows)])
-    return Source(
+    return LoadSource(
         exp.select(exp.true().as_("present")).from_(numbers).subquery("bare"), {}, label, "object", "", "", rows
     )
 
@@ -202,7 +202,7 @@ def _no_dialect(dialect: Dialect, label: str) -> None:
         )
 
 
-def _reading_fault(engine: DuckDBEngine, source: Source, error: EngineError) -> str | None:
+def _reading_fault(engine: DuckDBEngine, source: LoadSource, error: EngineError) -> str | None:
     """Return what to say if a statement failed because of the source that it read, None if it failed for another reason."""
     full = "No space left" in error.reason
     if full or isinstance(error.__cause__, _OURS) or engine.render(source.table) not in error.sql:
@@ -348,7 +348,7 @@ def _carried(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     return relation.project(", ".join(part.sql(dialect="duckdb") for part in parts))
 
 
-def _described(engine: DuckDBEngine, source: Source) -> Source:
+def _described(engine: DuckDBEngine, source: LoadSource) -> LoadSource:
     """Find the columns of a relation, which also shows whether it can be read at all."""
     describe = exp.Describe(this=exp.select("*").from_(source.table))
     try:

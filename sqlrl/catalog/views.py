@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sqlrl.catalog.atoms import Opening, known_rows
+from sqlrl.catalog.atoms import PredicateOpening, known_rows
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.image import REMOVAL, PredicateRecord, SourceRecord
 from sqlrl.catalog.store import Store
@@ -83,7 +83,7 @@ def _loaded_rows(store: Store, record: PredicateRecord, sources: Mapping[str, So
     fact = sources.get("fact")
     if len(sources) > 1 or fact is None:
         target = bool({"label", "given"} & sources.keys()) or record.scope is not None
-        return known_rows(store, Opening(record, sources, target))
+        return known_rows(store, PredicateOpening(record, sources, target))
     keys = key_columns(len(record.arguments), fact.example)
     if fact.valued:
         return exp.select(*map(column, [*keys, "value"])).from_(store.table(fact.storage))

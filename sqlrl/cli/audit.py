@@ -9,7 +9,7 @@ import typer
 
 from sqlrl.cli.completion import predicates
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import DATA, DatabaseFirst, Db, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
 from sqlrl.cli.words import in_options
@@ -90,7 +90,7 @@ def audit(
         if folds is not None and not folds.strip():
             raise InputError("--folds is empty: give a number, a predicate, a query or a file")
         declared = None if model is None else read_model(model, trusted=not untrusted)
-        with run.database(path, Opening(untrusted=untrusted)) as database:
+        with run.database(path, DatabaseOptions(untrusted=untrusted)) as database:
             found = database.audit(
                 target,
                 folds=int(folds) if folds is not None and folds.isdecimal() else chosen_examples(folds),

@@ -8,7 +8,7 @@ import typer
 
 from sqlrl.cli.completion import predicates
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, split_names, with_database
 from sqlrl.cli.session import print_json, session
 from sqlrl.cli.streams import write_file
@@ -53,7 +53,7 @@ def bias(
     sqlrl bias drugs.duckdb less_toxic > drugs.modes
     """
     path, (target,) = with_database((first, second), db, "PREDICATE")
-    with session(output) as run, run.database(path, Opening(untrusted=untrusted), read_only=True) as database:
+    with session(output) as run, run.database(path, DatabaseOptions(untrusted=untrusted), read_only=True) as database:
         from sqlrl.logic.bias import Bias
 
         found = Bias.derive(database, target, body=split_names(body) or None, constants=constants)

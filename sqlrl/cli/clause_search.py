@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sqlrl.cli.inputs import Inputs, check_standard_input, chosen_examples, read_model
+from sqlrl.cli.inputs import ModelInputs, check_standard_input, chosen_examples, read_model
 from sqlrl.cli.options import Messages, named_database
 from sqlrl.cli.results import save, show_relearned
-from sqlrl.cli.session import Session, session
+from sqlrl.cli.session import CommandSession, session
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def search(
-    inputs: Inputs,
+    inputs: ModelInputs,
     estimator: sqlrl.MSL,
     fitting: dict[str, Any],
     output: Messages,
@@ -45,7 +45,7 @@ def search(
 
 
 def transfer(
-    inputs: Inputs,
+    inputs: ModelInputs,
     estimator: sqlrl.Transfer,
     fitting: dict[str, Any],
     output: Messages,
@@ -92,7 +92,7 @@ def marked(found: sqlrl.Diagnosis) -> Table:
     return Table(rows.filter(pc.or_(rows.column("too_general"), rows.column("too_specific"))))
 
 
-def _report(run: Session, fit: sqlrl.MSL | sqlrl.Transfer, out: str | None) -> None:
+def _report(run: CommandSession, fit: sqlrl.MSL | sqlrl.Transfer, out: str | None) -> None:
     """Save what was found, and show it."""
     save(run, fit.model_, out)
     if out != "-":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.inputs import ModelInputs
 from sqlrl.cli.options import FLAG, Examples, Limit, Output, ReadOnly
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.paths import exists
@@ -49,7 +49,7 @@ By = Annotated[
 ]
 
 
-class Groups(StrEnum):
+class GroupRows(StrEnum):
     """Which groups of --by have a row."""
 
     all = "all"
@@ -58,7 +58,7 @@ class Groups(StrEnum):
 
 
 WhichGroups = Annotated[
-    Groups, typer.Option("--groups", help="All groups of --by, or those with a violated, or a true grounding.")
+    GroupRows, typer.Option("--groups", help="All groups of --by, or those with a violated, or a true grounding.")
 ]
 MostGroups = Annotated[
     int, typer.Option("--most-groups", metavar="N", min=1, help="The most groups of --by; more are refused.")
@@ -75,13 +75,13 @@ Keep = Annotated[bool, typer.Option("--keep", metavar=FLAG, help="Keep those for
 
 @grouped
 def count(
-    inputs: Inputs,
+    inputs: ModelInputs,
     output: Output,
     world: WorldNames = None,
     against: Against = None,
     formula: Formula = None,
     by: By = None,
-    groups: WhichGroups = Groups.all,
+    groups: WhichGroups = GroupRows.all,
     most_groups: MostGroups = 10_000_000,
     expected: Expected = False,
     keep: Keep = False,
@@ -112,7 +112,7 @@ def count(
         raise typer.BadParameter(
             f"{'--by' if by is not None else '--formula'} is counted in one world: leave --against out"
         )
-    if by is None and groups is not Groups.all:
+    if by is None and groups is not GroupRows.all:
         raise typer.BadParameter("--groups chooses among the groups of --by: name variables with it")
     with inputs.open(output, examples=examples, labels=True, read_only=read_only, reads=not keep) as job:
         if expected:

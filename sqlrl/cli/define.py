@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
 from sqlrl.cli.streams import read_input
@@ -24,7 +24,7 @@ Second = Annotated[
 ]
 
 
-class Variables(StrEnum):
+class VariableCase(StrEnum):
     """Which names are variables: those that begin with a small letter, as in models, or with a capital, as in Prolog."""
 
     small = "lower"
@@ -32,7 +32,7 @@ class Variables(StrEnum):
 
 
 VariableNames = Annotated[
-    Variables, typer.Option("--variables", help="Names that begin so are variables: as in models, or as in Prolog.")
+    VariableCase, typer.Option("--variables", help="Names that begin so are variables: as in models, or as in Prolog.")
 ]
 
 
@@ -43,14 +43,14 @@ def define(
     second: Second = None,
     db: Db = None,
     untrusted: Untrusted = False,
-    variables: VariableNames = Variables.small,
+    variables: VariableNames = VariableCase.small,
 ) -> None:
     """Define predicates by Horn rules over others, also recursive ones; they follow what they are defined from.
 
     sqlrl define family.duckdb "Ancestor(x, y) :- Parent(x, y). Ancestor(x, z) :- Parent(x, y), Ancestor(y, z)."
     """
     path, (text,) = with_database((first, second), db, "RULES")
-    with session(output) as run, run.database(path, Opening(untrusted=untrusted)) as database:
+    with session(output) as run, run.database(path, DatabaseOptions(untrusted=untrusted)) as database:
         with run.working("defining"):
             database.define(_rules(text), variables=variables.value)
         run.show(database.tables())

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import Summary
 from sqlrl.cli.results import progressive
-from sqlrl.cli.session import Session, print_json, session
+from sqlrl.cli.session import CommandSession, print_json, session
 from sqlrl.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _folder(directory: Path | None) -> Iterator[Path]:
     yield directory
 
 
-def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) -> None:
+def _demo(run: CommandSession, folder: Path, citations: int, seed: int, *, keep: bool) -> None:
     """Generate, load, learn, predict, ask; print each step."""
     from sqlrl.demo import MODEL, generate
     from sqlrl.learn import AdaGrad
@@ -92,7 +92,7 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
         run,
         f"{citations} noisy citations, {len(bibliography.token):,} tokens, as Parquet: {', '.join(p.name for p in paths.values())}",
     )
-    with run.database(folder / "cite.duckdb", Opening(), create=True) as db:
+    with run.database(folder / "cite.duckdb", DatabaseOptions(), create=True) as db:
         with run.working("loading"):
             db.load("Token", paths["token"], types=("token", "position", "bib"), example="bib")
             db.load("Next", paths["next"], types=("position", "position"))
@@ -118,13 +118,13 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
         print_json([{"citations": citations, "seed": seed, "clauses": len(fit.weights_), **held_out, "fields": answer}])
 
 
-def _say(run: Session, text: str) -> None:
+def _say(run: CommandSession, text: str) -> None:
     """Print a part of the story."""
     if not run.as_json:
         print(text, flush=True)
 
 
-def _tables(run: Session, clauses: object, steps: object) -> None:
+def _tables(run: CommandSession, clauses: object, steps: object) -> None:
     """Print what was learned."""
     if not run.as_json:
         run.show(clauses, title="strongest clauses")
@@ -132,7 +132,7 @@ def _tables(run: Session, clauses: object, steps: object) -> None:
         run.show(steps, title="progressive validation: each citation predicted before it was learned")
 
 
-def _ask(run: Session, db: Opened) -> list[dict[str, object]]:
+def _ask(run: CommandSession, db: Opened) -> list[dict[str, object]]:
     """Ask about the learned clauses in SQL."""
     answer = db.sql(QUESTION).to_arrow_table()
     if not run.as_json:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.inputs import ModelInputs
 from sqlrl.cli.options import Examples, Limit, Output
 from sqlrl.ground.limits import GROUNDING_LIMIT
 
@@ -37,7 +37,7 @@ FromSeed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of th
 
 @grouped
 def diagnose(
-    inputs: Inputs,
+    inputs: ModelInputs,
     output: Output,
     examples: Examples = None,
     threshold: Threshold = 0.1,

@@ -23,7 +23,7 @@ import typer
 from sqlrl.cli.failures import FAILED, complain
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.options import Messages
-from sqlrl.cli.session import Session, session
+from sqlrl.cli.session import CommandSession, session
 from sqlrl.engine.main_module import named_main
 from sqlrl.errors import SqlrlError, brief
 from sqlrl.paths import expanded
@@ -104,7 +104,7 @@ def doctor(output: Messages, directory: Folder = None, ahead: Ahead = False) -> 
         run.message("sqlrl can work here")
 
 
-def _compile_ahead(run: Session) -> None:
+def _compile_ahead(run: CommandSession) -> None:
     from sqlrl.compilation import compile_ahead
 
     try:

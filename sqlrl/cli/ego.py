@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, split_names, with_database
 from sqlrl.cli.session import print_json, session
 from sqlrl.cli.streams import write_file
@@ -81,7 +81,7 @@ def ego(
     """
     path, (edges,) = with_database((first, second), db, "EDGES")
     given = _relations(relations or [])
-    with session(output) as run, run.database(path, Opening(untrusted=untrusted), read_only=True) as source:
+    with session(output) as run, run.database(path, DatabaseOptions(untrusted=untrusted), read_only=True) as source:
         from sqlrl.database.ego_networks import EgoNetworks
 
         found = EgoNetworks(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.inputs import ModelInputs
 from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
 from sqlrl.cli.predicting import Solver
 from sqlrl.cli.sampling import Probabilities
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlrl.evaluate import RankingScores, Scores
 
 
-class Outside(StrEnum):
+class OutsideLabels(StrEnum):
     """What true labels outside the scope count as."""
 
     missed = "missed"
@@ -45,19 +45,19 @@ Keep = Annotated[
         help="Keep what is predicted and its labels in the database, for the views confusion, calibration, clause_support, worst_predicted_examples.",
     ),
 ]
-InOutside = Annotated[Outside, typer.Option("--outside", help="True labels outside the scope.")]
+InOutside = Annotated[OutsideLabels, typer.Option("--outside", help="True labels outside the scope.")]
 
 
 @grouped
 def evaluate(
-    inputs: Inputs,
+    inputs: ModelInputs,
     solver: Solver,
     sampler: Probabilities,
     output: Output,
     examples: Examples = None,
     by_example: ByExample = False,
     calibration: ByBin = False,
-    outside: InOutside = Outside.missed,
+    outside: InOutside = OutsideLabels.missed,
     keep: Keep = False,
     read_only: ReadOnly = False,
 ) -> None:

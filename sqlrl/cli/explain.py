@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.inputs import ModelInputs
 from sqlrl.cli.options import FLAG, Examples, Messages, ReadOnly
 from sqlrl.cli.session import print_json
 
@@ -21,7 +21,7 @@ Hard = Annotated[
 
 @grouped
 def explain(
-    inputs: Inputs, output: Messages, hard: Hard = False, examples: Examples = None, read_only: ReadOnly = False
+    inputs: ModelInputs, output: Messages, hard: Hard = False, examples: Examples = None, read_only: ReadOnly = False
 ) -> None:
     """Show, before any work, the SQL of each shape, DuckDB's plan, and the estimated number of ground clauses.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import Inputs, Job
+from sqlrl.cli.inputs import Job, ModelInputs
 from sqlrl.cli.options import Examples, Limit, Messages, ReadOnly
 from sqlrl.cli.session import print_json
 from sqlrl.cli.views import ViewOptions, pairs
@@ -88,7 +88,7 @@ Which = Annotated[
 @grouped
 def export(
     out: Out,
-    inputs: Inputs,
+    inputs: ModelInputs,
     messages: Messages,
     views: ViewOptions,
     file_format: How = None,

@@ -136,7 +136,7 @@ OnServer = Annotated[
 ]
 
 
-class Written(TypedDict, total=False):
+class CsvOptions(TypedDict, total=False):
     """How a CSV file is written; see `Database.load`."""
 
     header: bool
@@ -145,7 +145,7 @@ class Written(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Facts:
+class FactOptions:
     """How the source of a predicate is read; see `Database.load`."""
 
     types: Types = None
@@ -167,10 +167,10 @@ class Facts:
     append: Append = False
     on_server: OnServer = False
 
-    def written(self) -> Written:
+    def written(self) -> CsvOptions:
         """Return how CSV files are written."""
         delimiter = "\t" if self.delimiter == "\\t" else self.delimiter
-        return Written(header=not self.no_header, delimiter=delimiter, quote=self.quote)
+        return CsvOptions(header=not self.no_header, delimiter=delimiter, quote=self.quote)
 
     def _declare(self, db: Database) -> None:
         """Declare types of numbers."""
@@ -230,7 +230,7 @@ class Facts:
             found = ServerFiles(source)
         elif source == "-":
             # It is a table once it is read.
-            found, written = read_table(db, **written), Written()
+            found, written = read_table(db, **written), CsvOptions()
         with db.advanced.catalog.store.writing():
             self._declare(db)
             db.load(

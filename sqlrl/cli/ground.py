@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.inputs import ModelInputs
 from sqlrl.cli.options import Examples, Limit, Output, ReadOnly
 from sqlrl.ground.limits import GROUNDING_LIMIT
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @grouped
 def ground(
-    inputs: Inputs,
+    inputs: ModelInputs,
     output: Output,
     examples: Examples = None,
     limit: Limit = GROUNDING_LIMIT,

@@ -14,14 +14,14 @@ from sqlrl.cli.options import split_names
 if TYPE_CHECKING:
     from sqlrl import Database
     from sqlrl.catalog.roles import Roles
-    from sqlrl.cli.session import Session
+    from sqlrl.cli.session import CommandSession
     from sqlrl.database.holdout import Split
     from sqlrl.logic.model import Model
     from sqlrl.report import Table
 
 
 @dataclass(frozen=True)
-class Wanted:
+class HoldoutOptions:
     """The share of the data to hold out, and by which types; refuses values that do not go together."""
 
     share: float | None  # None: nothing is held out
@@ -39,7 +39,7 @@ class Holdout:
     """A part of the data that was held out; `examples` are those to learn from, `roles` options of `predict`."""
 
     db: Database
-    run: Session
+    run: CommandSession
     examples: Any
     roles: Roles | None
     split: Split | None
@@ -62,8 +62,8 @@ class Holdout:
 @contextmanager
 def held_out(
     db: Database,
-    run: Session,
-    wanted: Wanted,
+    run: CommandSession,
+    wanted: HoldoutOptions,
     *,
     seed: int,
     targets: Sequence[str],  # the predicates to predict

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sqlrl.cli.holdout import Wanted, held_out
-from sqlrl.cli.inputs import Inputs, chosen_examples, read_model
+from sqlrl.cli.holdout import HoldoutOptions, held_out
+from sqlrl.cli.inputs import ModelInputs, chosen_examples, read_model
 from sqlrl.cli.options import Messages, named_database, split_names
 from sqlrl.cli.results import relearned, save, show_relearned
-from sqlrl.cli.session import Session, session
+from sqlrl.cli.session import CommandSession, session
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def induce(
-    inputs: Inputs,
+    inputs: ModelInputs,
     given: dict[str, Any],
     saving: dict[str, Any],
     output: Messages,
     *,
     examples: str | None,
     out: str | None,
-    held: Wanted,
+    held: HoldoutOptions,
 ) -> None:
     """Learn clauses with `sqlrl.ILP(**given)`, save the model, and print the theory, or as JSON all clauses that were found."""
     import sqlrl
@@ -66,7 +66,7 @@ def induce(
                 part.score(estimator.model_)
 
 
-def _target(inputs: Inputs, bias: sqlrl.Bias | None) -> Model | str:
+def _target(inputs: ModelInputs, bias: sqlrl.Bias | None) -> Model | str:
     """Return what is to be learned: a model, or a predicate."""
     if inputs.model:
         return read_model(inputs.model, inputs.query, trusted=not inputs.untrusted)
@@ -82,7 +82,7 @@ def _target(inputs: Inputs, bias: sqlrl.Bias | None) -> Model | str:
     return bias.head.predicate
 
 
-def _report(run: Session, fit: sqlrl.ILP, out: str | None) -> None:
+def _report(run: CommandSession, fit: sqlrl.ILP, out: str | None) -> None:
     """Show what was found."""
     if out != "-":
         run.show(fit.clauses().to_arrow() if run.as_json else fit.theory_, title="theory")

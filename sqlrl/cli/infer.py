@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import Inputs, Job
+from sqlrl.cli.inputs import Job, ModelInputs
 from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
 from sqlrl.cli.predicting import Solver, show, tell
 from sqlrl.cli.sampling import Sampler
-from sqlrl.cli.solution import Outside
+from sqlrl.cli.solution import ExternalSolution
 
 if TYPE_CHECKING:
     from sqlrl.database.marginals import Marginals
@@ -35,9 +35,9 @@ Every = Annotated[bool, typer.Option("--all", metavar=FLAG, help="Also the atoms
 
 @grouped
 def infer(
-    inputs: Inputs,
+    inputs: ModelInputs,
     solver: Solver,
-    outside: Outside,
+    outside: ExternalSolution,
     sampler: Sampler,
     output: Output,
     examples: Examples = None,

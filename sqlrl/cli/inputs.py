@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import (
     DATA,
     Closed,
@@ -28,8 +28,8 @@ from sqlrl.cli.options import (
     split_names,
 )
 from sqlrl.cli.options import Database as DatabaseFile
-from sqlrl.cli.queries import Asked, asked
-from sqlrl.cli.session import Session, session
+from sqlrl.cli.queries import AskedPredicates, asked
+from sqlrl.cli.session import CommandSession, session
 from sqlrl.cli.streams import STANDARD_INPUT, read_input
 from sqlrl.errors import InputError, brief
 from sqlrl.paths import is_file
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 class Job:
     """A running command: the open database with the model, and where results go."""
 
-    run: Session
+    run: CommandSession
     db: Database
     model: Model  # without what `--drop` names, with the predicates of `--query`
     examples: str | list[str] | None  # a query or table, names, or None for all
     roles: Roles  # which predicates are hidden, and which are empty
-    asked: Asked  # what `--query` names
+    asked: AskedPredicates  # what `--query` names
 
     @property
     def predicted(self) -> list[str]:
@@ -78,7 +78,7 @@ InMissing = Annotated[
 
 
 @dataclass(frozen=True)
-class Inputs(Opening):
+class ModelInputs(DatabaseOptions):
     """The options that name a model and data, and how these are opened."""
 
     model: ModelFile  # a file, or "-"
@@ -161,7 +161,7 @@ class Inputs(Opening):
                     roles = replace(roles, empty=())
                 yield Job(run, opened, model, chosen_examples(examples), roles, asked(self.query, whole))
 
-    def _roles(self, db: Database, model: Model, *, inferred: bool, run: Session) -> Roles:
+    def _roles(self, db: Database, model: Model, *, inferred: bool, run: CommandSession) -> Roles:
         """Return which predicates are hidden and which are empty; a name that is almost that of facts is an InputError."""
         from sqlrl.catalog.dictionary import used_predicates
         from sqlrl.catalog.roles import Roles

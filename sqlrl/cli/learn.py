@@ -13,7 +13,7 @@ import typer
 import sqlrl
 from sqlrl.cli.clause_search import search, transfer
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.holdout import Wanted, held_out
+from sqlrl.cli.holdout import HoldoutOptions, held_out
 from sqlrl.cli.induction import induce
 from sqlrl.cli.inputs import check_standard_input, read_model
 from sqlrl.cli.learners import BATCH, LEARNERS, Given, name_parameters, parameters
@@ -27,9 +27,9 @@ from sqlrl.cli.learning import (
     SOFT,
     STREAMED,
     ByName,
-    Common,
     Name,
     Out,
+    RunOptions,
     Training,
 )
 from sqlrl.cli.options import DataFile, Examples, Summary
@@ -84,7 +84,7 @@ HoldoutBy = Annotated[
 
 
 @dataclass(frozen=True)
-class Running(Common):
+class Running(RunOptions):
     """How a run goes, whatever the learner's parameters are."""
 
     constraints: Constrained = None
@@ -170,7 +170,7 @@ def learn(
     """Learn the weights of a model, and new clauses with --learner osl, msl or ilp. These are the options of every learner; --help shows those
     that matter most.
     """
-    held = Wanted(running.holdout, running.holdout_by)
+    held = HoldoutOptions(running.holdout, running.holdout_by)
     if learner is None and Path(inputs.model).suffix in PROGRAMS:
         learner = Name(FOR_PROGRAMS)
     check_out(out, output.as_json, soft=learner is not None and learner.value in SOFT)

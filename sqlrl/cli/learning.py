@@ -15,7 +15,7 @@ import typer
 
 from sqlrl.cli.completion import unfinished_runs
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.inputs import ModelInputs
 from sqlrl.cli.options import FLAG, Examples, Summary
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.parameters import Option
@@ -169,14 +169,14 @@ AllOptions = Annotated[
 
 
 @dataclass(frozen=True)
-class Training(Inputs):
+class Training(ModelInputs):
     """The options that name a model and data; a learner of clauses may start without a model."""
 
     model: ModelIfNeeded = ""
 
 
 @dataclass(frozen=True)
-class Common:
+class RunOptions:
     """How a run goes, whatever the learner is."""
 
     checkpoint: Checkpoint = False
@@ -193,7 +193,7 @@ def learn(
     learner: ByName = None,
     passes: InPasses = 1,
     seed: FromSeed = 0,
-    running: Common,
+    running: RunOptions,
     output: Summary,
     examples: Examples = None,
     out: Out = None,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from sqlrl.cli.completion import predicates
-from sqlrl.cli.facts import Duplicates, Empty, Facts, renamed
+from sqlrl.cli.facts import Duplicates, Empty, FactOptions, renamed
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import check_standard_input, evidence_of, named_examples, read_model, split_files
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import FLAG, DatabaseFirst, Db, Messages, with_database
 from sqlrl.cli.session import session
 from sqlrl.paths import expanded
@@ -104,8 +104,8 @@ RunQueries = Annotated[
 @grouped
 def load(
     output: Messages,
-    facts: Facts,
-    opening: Opening,
+    facts: FactOptions,
+    opening: DatabaseOptions,
     first: DatabaseFirst = None,
     second: Second = None,
     third: Third = None,
@@ -202,7 +202,7 @@ def _no_remains(path: Path) -> Iterator[None]:
         raise
 
 
-def check_folder(facts: Facts, folder: Path | None, bias: Path | None, *, others: bool) -> None:
+def check_folder(facts: FactOptions, folder: Path | None, bias: Path | None, *, others: bool) -> None:
     """Refuse options that do not go with a folder."""
     if bias is not None and folder is None:
         raise typer.BadParameter("--bias says which files of a folder to load: give --folder DIRECTORY too")
@@ -226,7 +226,7 @@ def check_folder(facts: Facts, folder: Path | None, bias: Path | None, *, others
 
 
 def check_usage(
-    facts: Facts,
+    facts: FactOptions,
     files: Sequence[str],
     model: str | None,
     examples: bool = False,
@@ -247,7 +247,7 @@ def check_usage(
         raise typer.BadParameter("--scope is about a predicate to predict: give --target or --given too")
     if refresh and (files or target or given):
         raise typer.BadParameter("--refresh loads again what was loaded before, as it was: leave out other options")
-    if (files or refresh) and facts != Facts():
+    if (files or refresh) and facts != FactOptions():
         raise typer.BadParameter(
             f"{'--evidence' if files else '--refresh'} takes no options of a single predicate "
             "(--types, --numeric, --columns, --example, --truth, --probability, --value, --scope, --fold-case, --rename, --nulls, "

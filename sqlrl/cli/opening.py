@@ -37,7 +37,7 @@ SparkStorage = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opening:
+class DatabaseOptions:
     """The options that say how a database is opened."""
 
     untrusted: Untrusted = False

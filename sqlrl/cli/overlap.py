@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.inputs import ModelInputs
 from sqlrl.cli.options import Examples, Limit, Output, ReadOnly
 from sqlrl.ground.limits import GROUNDING_LIMIT
 
 
 @grouped
 def overlap(
-    inputs: Inputs,
+    inputs: ModelInputs,
     output: Output,
     examples: Examples = None,
     limit: Limit = GROUNDING_LIMIT,

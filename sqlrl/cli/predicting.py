@@ -10,7 +10,7 @@ import typer
 
 from sqlrl.cli.inputs import Job
 from sqlrl.cli.options import Limit
-from sqlrl.cli.session import Session, print_json
+from sqlrl.cli.session import CommandSession, print_json
 from sqlrl.ground.limits import GROUNDING_LIMIT
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ _WRITTEN = {"truth": "atoms predicted true", "probability": "probabilities", "va
 
 
 def show(
-    run: Session,
+    run: CommandSession,
     found: InferenceResult[Any, Any],
     *,
     every: bool = False,
@@ -144,7 +144,7 @@ def show(
     run.show(*(Table(rows(name, table.to_arrow()), title=table.title) for name, table in tables))
 
 
-def tell(run: Session, found: InferenceResult[Any, Any], into: str) -> None:
+def tell(run: CommandSession, found: InferenceResult[Any, Any], into: str) -> None:
     """Name the tables that hold what was found."""
     tables = found.tables(into)
     if run.as_json:
@@ -152,7 +152,7 @@ def tell(run: Session, found: InferenceResult[Any, Any], into: str) -> None:
     run.message(f"the {_WRITTEN[found.value_column]} are in {', '.join(tables.values())}")
 
 
-def show_reasons(run: Session, found: Sequence[AtomReasons]) -> None:
+def show_reasons(run: CommandSession, found: Sequence[AtomReasons]) -> None:
     """Print why atoms have their values; JSON says on each row what holds of the atom as a whole."""
     if run.as_json:
         print_json({**each.head, **row} for each in found for row in each.table)

@@ -10,7 +10,7 @@ import typer
 
 from sqlrl.cli.completion import predicates
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import (
     FLAG,
     DataFile,
@@ -25,7 +25,7 @@ from sqlrl.cli.session import session
 from sqlrl.ground.limits import GROUNDING_LIMIT
 
 if TYPE_CHECKING:
-    from sqlrl.cli.session import Session
+    from sqlrl.cli.session import CommandSession
     from sqlrl.database.database import Database
     from sqlrl.database.soft_predictions import SoftPrediction
     from sqlrl.logic.psl import SoftModel
@@ -91,7 +91,7 @@ Keep = Annotated[
 def psl(
     program: Program,
     output: Output,
-    opening: Opening,
+    opening: DatabaseOptions,
     database: Database_ = None,
     db: Db = None,
     data: DataFile = None,
@@ -148,7 +148,7 @@ def _model(program: Path, data: Path | None, query: list[str] | None, split: Tas
 
 
 def _show(
-    run: Session,
+    run: CommandSession,
     db: Database,
     prediction: SoftPrediction,
     *,

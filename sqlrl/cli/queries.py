@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedPredicates:
     """The predicates that are asked for, and of some the atoms, which may hold variables: of others all."""
 
     predicates: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Asked:
         return rows.filter(chosen)
 
 
-def asked(values: Sequence[str] | None, model: Model) -> Asked:
+def asked(values: Sequence[str] | None, model: Model) -> AskedPredicates:
     r"""Return what is asked: names and atoms with commas between them, repeated, or in files, one on each line."""
     from sqlrl.logic.formulas import parse_formula
     from sqlrl.logic.terms import Atom, Variable
@@ -73,7 +73,9 @@ def asked(values: Sequence[str] | None, model: Model) -> Asked:
         names.setdefault(name, []).append(atom)
         if all(isinstance(term, Variable) for term in atom.terms) and len(set(atom.terms)) == len(atom.terms):
             every.add(name)
-    return Asked(tuple(names), tuple(atom for name, atoms in names.items() if name not in every for atom in atoms))
+    return AskedPredicates(
+        tuple(names), tuple(atom for name, atoms in names.items() if name not in every for atom in atoms)
+    )
 
 
 def _texts(values: Sequence[str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import typer
 
 from sqlrl.cli.completion import predicates
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
 
@@ -42,7 +42,7 @@ def remove(
     sqlrl remove social.duckdb Friends "select 'Anna', 'Bob'"
     """
     path, (predicate, source) = with_database((first, second, third), db, "PREDICATE SOURCE")
-    with session(output) as run, run.database(path, Opening(untrusted=untrusted)) as database:
+    with session(output) as run, run.database(path, DatabaseOptions(untrusted=untrusted)) as database:
         from sqlrl.cli.inputs import read_table
 
         with run.working(f"removing from {predicate}"):

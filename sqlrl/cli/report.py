@@ -10,7 +10,7 @@ import typer
 
 from sqlrl.cli.completion import runs
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import FLAG, DatabaseFirst, Db, Messages, ReadOnly, Untrusted, with_database
 from sqlrl.cli.session import print_json, session
 from sqlrl.errors import InputError
@@ -61,7 +61,7 @@ def report(
         raise InputError(f"{out} exists: give another name, or --replace")
     with (
         session(output) as run,
-        run.database(path, Opening(untrusted=untrusted), read_only=read_only, reads=True) as database,
+        run.database(path, DatabaseOptions(untrusted=untrusted), read_only=read_only, reads=True) as database,
     ):
         found = database.runs[-1 if text is None else int(text)]
         found.report(out)

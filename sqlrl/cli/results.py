@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlrl.cli.session import Session
+from sqlrl.cli.session import CommandSession
 from sqlrl.cli.streams import write_file
 from sqlrl.wording import counted
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Batch = BatchEstimator[Any] | ConstrainedTraining | SoftEstimator | SoftStructure
 
 
-def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, out: str | None) -> None:
+def show_online(run: CommandSession, training: OnlineEstimator | ConstrainedTraining, out: str | None) -> None:
     """Save what an online learner learned, and show it."""
     save(run, training.model_, out)
     fit: OnlineEstimator = fitted_learner(training)
@@ -51,7 +51,7 @@ def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, o
     show_costs(run, training, out)
 
 
-def show_batch(run: Session, training: Batch, out: str | None) -> None:
+def show_batch(run: CommandSession, training: Batch, out: str | None) -> None:
     """Save what a batch learner learned, and show it."""
     save(run, training.model_, out)
     estimator: BatchEstimator[Any] = fitted_learner(training)
@@ -78,7 +78,7 @@ def _reached(fit: Any) -> str:
     return "" if reached is None else f"; likelihood by {reached.words(fit.wide)}"
 
 
-def show_structure(run: Session, fit: Resolwe, out: str | None) -> None:
+def show_structure(run: CommandSession, fit: Resolwe, out: str | None) -> None:
     """Save what was chosen and learned, and show it with what was dropped."""
     save(run, fit.model_, out)
     found = fit.formulations_.to_arrow()
@@ -108,7 +108,7 @@ def relearned(fit: object) -> Any:
     return getattr(fit, "relearned_", None)
 
 
-def show_relearned(run: Session, fit: object, out: str | None) -> None:
+def show_relearned(run: CommandSession, fit: object, out: str | None) -> None:
     """Show how the weights of found clauses were learned again, if they were."""
     again = relearned(fit)
     if again is None:
@@ -128,7 +128,7 @@ def fitted_learner(training: object) -> Any:
     return found
 
 
-def show_costs(run: Session, training: OnlineEstimator | Batch, out: str | None) -> None:
+def show_costs(run: CommandSession, training: OnlineEstimator | Batch, out: str | None) -> None:
     """Show what hard clauses cost, where training asked for it."""
     costs = getattr(training, "costs_", None)
     if costs is not None and not run.as_json and out != "-":
@@ -136,7 +136,7 @@ def show_costs(run: Session, training: OnlineEstimator | Batch, out: str | None)
         print(costs)
 
 
-def save(run: Session, model: Model | SoftModel, out: str | None) -> None:
+def save(run: CommandSession, model: Model | SoftModel, out: str | None) -> None:
     """Write a learned model to a file, or to standard output."""
     if out == "-":
         write_file(model_text(model))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import FLAG, Db, Output, ReadOnly
-from sqlrl.cli.session import EVERY, Session, print_json, session
+from sqlrl.cli.session import EVERY, CommandSession, print_json, session
 from sqlrl.cli.streams import STANDARD_INPUT, read_input
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run(
     resume: Resume = False,
     read_only: ReadOnly = False,
     *,
-    opening: Opening,
+    opening: DatabaseOptions,
     output: Output,
 ) -> None:
     """Run a script of SQL that loads predicates, learns models and asks them; without a DATABASE in memory.
@@ -108,7 +108,7 @@ def _variable(text: str) -> tuple[str, Any]:
     return name, variable_value(value)
 
 
-def _show(run: Session, done: Done) -> None:
+def _show(run: CommandSession, done: Done) -> None:
     """Show a statement once it has run: its line on standard error, the rows of a query on standard output."""
     run.message(str(done))
     if done.table is not None:

@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import SHOWN, Messages, Output, Summary
 from sqlrl.cli.streams import only_ascii
 from sqlrl.cli.words import in_options
@@ -35,7 +35,7 @@ _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
 
 @dataclass(frozen=True)
-class Session:
+class CommandSession:
     """One run of a command."""
 
     console: Console  # for messages and progress: standard error
@@ -46,7 +46,7 @@ class Session:
     def database(
         self,
         path: Path | None,
-        opening: Opening,
+        opening: DatabaseOptions,
         *,
         create: bool = False,
         read_only: bool = False,
@@ -113,7 +113,7 @@ class Session:
 
 
 @contextmanager
-def session(output: Messages) -> Iterator[Session]:
+def session(output: Messages) -> Iterator[CommandSession]:
     """Set up logging and warnings for a command, and take them down again."""
     from sqlrl.report import console_for
 
@@ -141,7 +141,7 @@ def session(output: Messages) -> Iterator[Session]:
             rows = output.rows if isinstance(output, Output | Summary) else EVERY
             if rows is None:
                 rows = SHOWN if sys.stdout.isatty() else EVERY
-            yield Session(console, output.as_json, rows)
+            yield CommandSession(console, output.as_json, rows)
     finally:
         logger.removeHandler(handler)
         logger.setLevel(before)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import sqlrl
-from sqlrl.cli.inputs import Inputs, Missing, chosen_examples
+from sqlrl.cli.inputs import Missing, ModelInputs, chosen_examples
 from sqlrl.cli.options import Messages, split_names
 from sqlrl.cli.results import show_batch
 from sqlrl.cli.session import session
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def learn_program(
-    inputs: Inputs,
+    inputs: ModelInputs,
     learner: SoftEstimator | sqlrl.SoftStructure,
     fitting: dict[str, Any],
     output: Messages,
@@ -82,7 +82,7 @@ def learn_program(
         show_batch(run, learner, out)
 
 
-def _refuse(inputs: Inputs) -> None:
+def _refuse(inputs: ModelInputs) -> None:
     """Refuse options that a program has not, with a typer.BadParameter."""
     strict = inputs.missing is Missing.error
     wrong = {"--evidence": inputs.evidence, "--closed": inputs.closed, "--open": inputs.opened, "--missing": strict}
@@ -93,7 +93,7 @@ def _refuse(inputs: Inputs) -> None:
         )
 
 
-def _program(inputs: Inputs, data: Path | None, query: list[str]) -> SoftModel:
+def _program(inputs: ModelInputs, data: Path | None, query: list[str]) -> SoftModel:
     """Read the program, without what `--drop` names."""
     if inputs.model == "-":
         model = sqlrl.parse_psl(read_input(), path=STANDARD_INPUT, query=query)

@@ -54,7 +54,7 @@ Bound = Annotated[
 
 
 @dataclass(frozen=True)
-class Outside:
+class ExternalSolution:
     """The world that an external solver found."""
 
     solution: File = None  # its answer; None to solve here

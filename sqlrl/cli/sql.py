@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import DatabaseFirst, Db, Output, ReadOnly, Untrusted, with_database
 from sqlrl.cli.session import print_json, session
 from sqlrl.cli.streams import read_input
@@ -36,7 +36,7 @@ def sql(
     path, (text,) = with_database((first, second), db, "QUERY")
     with (
         session(output) as run,
-        run.database(path, Opening(untrusted=untrusted), read_only=read_only, reads=True) as opened,
+        run.database(path, DatabaseOptions(untrusted=untrusted), read_only=read_only, reads=True) as opened,
     ):
         statements = read_input() if text == "-" else text
         if not statements.strip():

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sqlrl.cli.opening import Opening
+from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.streams import STANDARD_INPUT, read_input
 from sqlrl.errors import InputError
 from sqlrl.paths import expanded
 
 if TYPE_CHECKING:
-    from sqlrl.cli.inputs import Inputs, Job
+    from sqlrl.cli.inputs import Job, ModelInputs
     from sqlrl.database.database import Database
     from sqlrl.training.subgraphs import Subgraphs
 
@@ -56,7 +56,7 @@ class Streamed:
     window: int | None
 
     @contextmanager
-    def open(self, job: Job, inputs: Inputs) -> Iterator[Subgraphs]:
+    def open(self, job: Job, inputs: ModelInputs) -> Iterator[Subgraphs]:
         """Read the stream while the context is open."""
         from sqlrl.database.subgraph_views import parse_subgraphs, read_subgraphs
 
@@ -68,14 +68,14 @@ class Streamed:
                 yield read_subgraphs(self.file, source, job.model, **sized)
 
     @contextmanager
-    def _source(self, job: Job, inputs: Inputs) -> Iterator[Database]:
+    def _source(self, job: Job, inputs: ModelInputs) -> Iterator[Database]:
         """Open what has the graph: the job's own database, or another file, for reading."""
         if self.graph is None or _same(self.graph, inputs.named):
             yield job.db
             return
         _check(self.graph)
         with job.run.database(
-            self.graph, Opening(untrusted=inputs.untrusted, memory_limit=inputs.memory_limit), read_only=True
+            self.graph, DatabaseOptions(untrusted=inputs.untrusted, memory_limit=inputs.memory_limit), read_only=True
         ) as source:
             yield source
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.inputs import ModelInputs
 from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
 from sqlrl.cli.predicting import Solver, show_reasons
 
@@ -42,7 +42,7 @@ Keep = Annotated[
 @grouped
 def why(
     atom: Atoms,
-    inputs: Inputs,
+    inputs: ModelInputs,
     solver: Solver,
     output: Output,
     examples: Examples = None,

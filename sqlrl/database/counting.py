@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.layout import PredicateInfo, TableName
-from sqlrl.catalog.sources import Source, open_source
+from sqlrl.catalog.sources import LoadSource, open_source
 from sqlrl.database.formulas import check_expanded, formula_features, renumbered
 from sqlrl.database.predictions import Prediction
 from sqlrl.engine.nodes import cast, column, conjunction, integer, named, star_count, subquery, table, union_all
@@ -218,7 +218,7 @@ class GivenWorlds:
     # ---- worlds as ids and as names ---------------------------------------------------------------------
 
     @contextmanager
-    def _listed(self, source: Source) -> Iterator[TableName]:
+    def _listed(self, source: LoadSource) -> Iterator[TableName]:
         """Show a source of ids, each once."""
         ((name, kind),) = source.columns.items()
         if kind not in IDS:
@@ -238,7 +238,7 @@ class GivenWorlds:
                 yield shown
 
     @contextmanager
-    def _of_the_only_one(self, source: Source) -> Iterator[TableName]:
+    def _of_the_only_one(self, source: LoadSource) -> Iterator[TableName]:
         """Show a source of named atoms of the only open predicate."""
         if len(self.opened) > 1:
             names = sorted(self.opened)
@@ -268,7 +268,7 @@ class GivenWorlds:
             yield stack.enter_context(self._shown(_distinct_atoms(found)))
 
     @contextmanager
-    def _named(self, info: PredicateInfo, source: Source) -> Iterator[TableName]:
+    def _named(self, info: PredicateInfo, source: LoadSource) -> Iterator[TableName]:
         """Show the rows of a source of named atoms with the ids of these atoms."""
         names = self._argument_columns(info, source)
         rows = self._with_ids(info, source, names)
@@ -281,7 +281,7 @@ class GivenWorlds:
             )  # fmt: skip
             yield found
 
-    def _argument_columns(self, info: PredicateInfo, source: Source) -> tuple[str, ...]:
+    def _argument_columns(self, info: PredicateInfo, source: LoadSource) -> tuple[str, ...]:
         """Return the columns of a source that hold the arguments of a predicate, in their order."""
         present = _by_case(source)
         allowed, needed = {"example", "truth"}, info.example_column or not info.types
@@ -300,7 +300,7 @@ class GivenWorlds:
             f"{', '.join(source.columns) or 'none'}"
         )
 
-    def _with_ids(self, info: PredicateInfo, source: Source, names: Sequence[str]) -> exp.Select:
+    def _with_ids(self, info: PredicateInfo, source: LoadSource, names: Sequence[str]) -> exp.Select:
         """Select each row of a source (`c0, ...`) with the id of its atom, NULL for none, and `fact`, 1 where it is given as true."""
         present = _by_case(source)
         types = self.catalog.store.types()
@@ -384,7 +384,7 @@ def _equal(keys: Mapping[str, exp.Column], alias: str) -> exp.Expression:
     ) or exp.true()  # fmt: skip
 
 
-def _by_case(source: Source) -> dict[str, str]:
+def _by_case(source: LoadSource) -> dict[str, str]:
     """Return the columns of a source by their names in lower case, as the database compares them."""
     return {name.casefold(): name for name in source.columns}
 

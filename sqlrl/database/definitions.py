@@ -24,7 +24,7 @@ from sqlrl.catalog.spellings import suggestion
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, subquery
 from sqlrl.errors import CatalogError, LoadWarning, Parameter, Written, warn
-from sqlrl.logic.horn import Component, Definitions, HornAtom, HornRule, components
+from sqlrl.logic.horn import DefinedTogether, Definitions, HornAtom, HornRule, components
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.horn_types import infer_types
 from sqlrl.logic.lexer import read_text
@@ -136,7 +136,7 @@ def _refuse(program: Definitions, predicate: str, problem: str) -> None:
                 raise rule.source.error(CatalogError, problem, atom.offset)
 
 
-def _build(store: Store, component: Component, types: Mapping[str, tuple[str, ...]]) -> None:
+def _build(store: Store, component: DefinedTogether, types: Mapping[str, tuple[str, ...]]) -> None:
     """Evaluate a component and load what it defines."""
     sources = store.sources()
     relations = {}
@@ -171,7 +171,7 @@ def _build(store: Store, component: Component, types: Mapping[str, tuple[str, ..
         _load(store, name, types[name], rules, storage, example=example)
 
 
-def _has_example(component: Component, relations: Mapping[str, FactTable]) -> bool:
+def _has_example(component: DefinedTogether, relations: Mapping[str, FactTable]) -> bool:
     """Return True if the facts of a component belong to examples that a column beside the arguments names."""
     with_example = [r for r in component.rules if any(_in_example(a, relations) for a in r.body)]
     for rule in component.rules:
@@ -206,7 +206,7 @@ def _compared(rule: HornRule, types: Mapping[str, tuple[str, ...]]) -> list[tupl
     return [(of[a.name], b.name) for a, b in both if isinstance(a, Variable) and isinstance(b, Constant)]
 
 
-def _ids(store: Store, component: Component, types: Mapping[str, tuple[str, ...]]) -> _Constants:
+def _ids(store: Store, component: DefinedTogether, types: Mapping[str, tuple[str, ...]]) -> _Constants:
     """Look up the constants of rules, with one query for each type."""
     wanted: dict[str, dict[str, tuple[HornRule, int]]] = {}
     for rule in component.rules:

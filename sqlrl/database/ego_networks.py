@@ -10,7 +10,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from sqlrl import markup
-from sqlrl.engine.graph import Graph, trimmed
+from sqlrl.engine.graph import GraphConnection, trimmed
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import InputError, Parameter, Phrase, brief
 from sqlrl.training.subgraphs import CENTRES, EXAMPLE, TRUTH, WINDOW, SubgraphQueries
@@ -118,7 +118,7 @@ class EgoNetworks(SubgraphQueries):
             raise InputError(
                 f"{target} is to be predicted, so it cannot be among the relations, where it would tell what is hidden"
             )
-        graph = Graph(source)
+        graph = GraphConnection(source)
         table, columns = _read(graph, "edges", edges)
         if len(columns) != 2:
             raise InputError(
@@ -155,7 +155,7 @@ def _ratio(negatives: object) -> float | None:
     return float(str(negatives))
 
 
-def _read(graph: Graph, what: str, given: object) -> tuple[exp.Expr, list[str]]:
+def _read(graph: GraphConnection, what: str, given: object) -> tuple[exp.Expr, list[str]]:
     """Return a table or query as it can stand in FROM, and its columns."""
     if not isinstance(given, str):
         raise InputError(f"{what} must be the name of a table or a query, not {given!r}")
@@ -236,7 +236,7 @@ def _kept(ratio: float | None, cap: int | None) -> exp.Expr | None:
     return exp.and_(*limits) if limits else None
 
 
-def _restricted(graph: Graph, name: str, relation: object) -> exp.Select:
+def _restricted(graph: GraphConnection, name: str, relation: object) -> exp.Select:
     """Select the rows of a relation whose entities are all candidates of a centre."""
     source, chosen = relation, None
     if isinstance(relation, Sequence) and not isinstance(relation, str):

@@ -23,7 +23,7 @@ from sqlrl.wording import counted
 if TYPE_CHECKING:
     from sqlrl.plan.view_options import SQLOptions
     from sqlrl.solve.exchange.solutions import NetworkFormat
-    from sqlrl.solve.exchange.text import Names
+    from sqlrl.solve.exchange.text import ExportedNames
     from sqlrl.solve.exchange.wcnf import Dialect
 
 
@@ -91,11 +91,11 @@ def export(
     return Exported(Path(path), map_path(path), len(weighted.atoms), len(weighted.cost))
 
 
-def names_of(program: Program, network: Network) -> Names:
+def names_of(program: Program, network: Network) -> ExportedNames:
     """Return the ids and names of a network's atoms, for files."""
-    from sqlrl.solve.exchange.text import Names
+    from sqlrl.solve.exchange.text import ExportedNames
 
-    return Names(network.atoms, _texts(program))
+    return ExportedNames(network.atoms, _texts(program))
 
 
 def _texts(program: Program) -> Callable[[npt.NDArray[np.int64]], Sequence[tuple[str, str]]]:

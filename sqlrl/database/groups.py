@@ -10,7 +10,7 @@ from sqlrl.database.formulas import check_expanded, formula_features, renumbered
 from sqlrl.errors import InputError, Parameter, Written
 from sqlrl.ground.groups import EXAMPLE, Which, group_columns, group_counts, has_variables, variable_names
 from sqlrl.ground.program import BoundFeature, Extent, Program
-from sqlrl.logic.lexer import NAME, Source, nearest, tokenize
+from sqlrl.logic.lexer import NAME, SourceText, nearest, tokenize
 from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import placed
 from sqlrl.logic.subformulas import subformulas, terms_of
@@ -99,7 +99,7 @@ def _shown(problem: str, text: str | None, name: str, rule: Rule | None) -> Inpu
     """Return an error with a formula, and a caret under a variable where its text was given."""
     if text is None:
         return InputError(problem if rule is None else f"{problem}\n  {placed(rule)}")
-    source = Source(text)
+    source = SourceText(text)
     token = next((t for t in tokenize(source) if t.kind == NAME and t.text == name), None)
     return InputError(f"{problem}\n  {text}") if token is None else source.error(InputError, problem, token)
 

@@ -22,7 +22,18 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.report import Table, charts
 from sqlrl.report.charts import Chart, converter
-from sqlrl.report.page import Atoms, Column, Facts, Listing, Part, Report, Rows, Section, Sentence, check_path
+from sqlrl.report.page import (
+    AtomListing,
+    ListingColumn,
+    PageFacts,
+    PageListing,
+    PageTable,
+    Part,
+    Report,
+    Section,
+    Sentence,
+    check_path,
+)
 from sqlrl.report.text import cell_text
 from sqlrl.solve.flips import flips
 from sqlrl.wording import counted
@@ -142,16 +153,16 @@ def _about(family: _Family) -> Iterator[Part]:
         facts.append(
             ("model", f"{run.model_number}: {counted(row['clauses'], 'clause')}, {row['hard']:,} of them hard")
         )
-    yield Facts(tuple(facts))
+    yield PageFacts(tuple(facts))
     others = [each for each in family.members if each is not run]
     if others:
         names = ("run", "learner", "status", "started", "seed", "data_fingerprint")
         rows = [(x.number, x.learner, x.status, x.started, x.seed, x.fingerprint) for x in others]
         columns = {name: pa.array([row[i] for row in rows]) for i, name in enumerate(names)}
-        yield Rows(Table(pa.table(columns), limit=len(rows)), "Other runs of the same model on this page")
+        yield PageTable(Table(pa.table(columns), limit=len(rows)), "Other runs of the same model on this page")
     for each in family.members:
-        yield Facts(_pairs(each.parameters), f"Parameters of run {each.number}, {each.learner}", folded=True)
-    yield Facts(_pairs(run.versions), "Versions", folded=True)
+        yield PageFacts(_pairs(each.parameters), f"Parameters of run {each.number}, {each.learner}", folded=True)
+    yield PageFacts(_pairs(run.versions), "Versions", folded=True)
     yield _or_sentence(lambda: charts.timings(stage_table(family.members)))
 
 
@@ -179,7 +190,7 @@ def _predictions(family: _Family) -> Iterator[Part]:
                 FROM confusion WHERE run = :run AND constant IS NULL ORDER BY predicate ASC NULLS LAST
             """
             found = Table(ask(each.session.records, text, run=each.number))
-            yield Rows(found, f"Run {each.number}, {each.learner}: atoms predicted rightly and wrongly")
+            yield PageTable(found, f"Run {each.number}, {each.learner}: atoms predicted rightly and wrongly")
     shown = family.worlds or family.chances
     assert shown is not None
     for predicate in shown.plot.predicates():
@@ -241,37 +252,39 @@ def _audit(family: _Family) -> Iterator[Part]:
             head += ", when the data, or their query atoms, were others than those of this run"
         yield Sentence(f"{head}: {counted(len(findings), 'finding') if len(findings) else 'it found no leak'}.")
         if len(findings):
-            yield Rows(Table(findings, limit=len(findings)), f"What was found about {each['target']}")
+            yield PageTable(Table(findings, limit=len(findings)), f"What was found about {each['target']}")
         text = "SELECT baseline, type, atoms, majority, accuracy, auc FROM audit_baseline WHERE run = :run ORDER BY ALL"
         baselines = ask(records, text, run=each["run"])
         if len(baselines):
-            yield Rows(Table(baselines, limit=len(baselines)), "How well identity alone predicts, without any fact")
+            yield PageTable(
+                Table(baselines, limit=len(baselines)), "How well identity alone predicts, without any fact"
+            )
 
 
 # ---- its clauses -------------------------------------------------------------------------------------------
 
 _COLUMNS = (
-    Column("clause", "clause", "text", "as the model has it", narrow=True),
-    Column("weight", "weight", "number", "log-odds; empty if hard", narrow=True),
-    Column(
+    ListingColumn("clause", "clause", "text", "as the model has it", narrow=True),
+    ListingColumn("weight", "weight", "number", "log-odds; empty if hard", narrow=True),
+    ListingColumn(
         "support",
         "support",
         "number",
         "groundings that the evidence leaves open; of a soft rule those that some truth values would violate",
         narrow=True,
     ),
-    Column("true_share", "true", "number", "share of all its groundings that hold in the labels"),
-    Column("positives", "positives", "number", "true atoms that it covers"),
-    Column("negatives", "negatives", "number", "false atoms that it covers"),
-    Column("selected", "selected", "number", "tuples of labelled atoms that its evidence selects"),
-    Column("probability", "probability", "number", "share of these that agree with it"),
-    Column("for_right", "for right", "number", "atoms predicted rightly for whose value it speaks"),
-    Column("for_wrong", "for wrong", "number", "atoms predicted wrongly for whose predicted value it speaks"),
-    Column("against_right", "against right", "number", "atoms predicted rightly against whose value it speaks"),
-    Column(
+    ListingColumn("true_share", "true", "number", "share of all its groundings that hold in the labels"),
+    ListingColumn("positives", "positives", "number", "true atoms that it covers"),
+    ListingColumn("negatives", "negatives", "number", "false atoms that it covers"),
+    ListingColumn("selected", "selected", "number", "tuples of labelled atoms that its evidence selects"),
+    ListingColumn("probability", "probability", "number", "share of these that agree with it"),
+    ListingColumn("for_right", "for right", "number", "atoms predicted rightly for whose value it speaks"),
+    ListingColumn("for_wrong", "for wrong", "number", "atoms predicted wrongly for whose predicted value it speaks"),
+    ListingColumn("against_right", "against right", "number", "atoms predicted rightly against whose value it speaks"),
+    ListingColumn(
         "against_wrong", "against wrong", "number", "atoms predicted wrongly against whose predicted value it speaks"
     ),
-    Column("step", "step", "number", "step of the learner that added it"),
+    ListingColumn("step", "step", "number", "step of the learner that added it"),
 )
 
 
@@ -296,7 +309,7 @@ def _clauses(family: _Family) -> Iterator[Part]:
         )
     columns = tuple(each for each in _COLUMNS if data.column(each.key).null_count < len(data))
     sort = "weight" if any(each.key == "weight" for each in columns) else columns[0].key
-    yield Listing(columns, data, "clauses", sort)
+    yield PageListing(columns, data, "clauses", sort)
 
 
 def _clause_rows(family: _Family, model: int) -> pa.Table:
@@ -357,18 +370,18 @@ def _has_statistics(run: RunData) -> bool:
 # ---- its examples ------------------------------------------------------------------------------------------
 
 _EXAMPLE_COLUMNS = (
-    Column("example", "example", "text", "its name", narrow=True),
-    Column("wrong", "wrong", "number", "labelled atoms predicted wrongly", narrow=True),
-    Column("atoms", "atoms", "number", "labelled atoms", narrow=True),
+    ListingColumn("example", "example", "text", "its name", narrow=True),
+    ListingColumn("wrong", "wrong", "number", "labelled atoms predicted wrongly", narrow=True),
+    ListingColumn("atoms", "atoms", "number", "labelled atoms", narrow=True),
 )
 _ATOM_COLUMNS = (
-    Column("atom", "atom", "text", "with its constants", narrow=True),
-    Column("outcome", "outcome", "text", "whether it was predicted as it is labelled", narrow=True),
-    Column("predicted", "predicted", "bool", "predicted truth", narrow=True),
-    Column("label", "label", "bool", "true label", narrow=True),
-    Column("probability", "probability", "number", "that it is true"),
-    Column("value", "value", "number", "truth value of a soft model"),
-    Column(
+    ListingColumn("atom", "atom", "text", "with its constants", narrow=True),
+    ListingColumn("outcome", "outcome", "text", "whether it was predicted as it is labelled", narrow=True),
+    ListingColumn("predicted", "predicted", "bool", "predicted truth", narrow=True),
+    ListingColumn("label", "label", "bool", "true label", narrow=True),
+    ListingColumn("probability", "probability", "number", "that it is true"),
+    ListingColumn("value", "value", "number", "truth value of a soft model"),
+    ListingColumn(
         "log_odds", "log-odds", "number", "what clauses say for the predicted truth, all other atoms being as predicted"
     ),
 )
@@ -413,9 +426,9 @@ def _examples(family: _Family) -> Iterator[Part]:
     listed = pa.table({"example": kept.column("name"), "wrong": kept.column("wrong"), "atoms": kept.column("atoms")})
     columns = tuple(each for each in _ATOM_COLUMNS if atoms.column(each.key).null_count < max(len(atoms), 1))
     said = _behind(run, atoms, kept.column("example").to_numpy().astype(np.int64))
-    yield Atoms(
-        examples=Listing(_EXAMPLE_COLUMNS, listed, "examples", "wrong"),
-        atoms=Listing(columns, atoms, "atoms", "outcome"),
+    yield AtomListing(
+        examples=PageListing(_EXAMPLE_COLUMNS, listed, "examples", "wrong"),
+        atoms=PageListing(columns, atoms, "atoms", "outcome"),
         clauses=said.clauses,
         start=said.start,
         said=said.said,
@@ -425,9 +438,9 @@ def _examples(family: _Family) -> Iterator[Part]:
 
 
 _UNLABELLED_EXAMPLES = (
-    Column("example", "example", "text", "its name", narrow=True),
-    Column("true", "true", "number", "atoms predicted true", narrow=True),
-    Column("atoms", "atoms", "number", "query atoms that were kept", narrow=True),
+    ListingColumn("example", "example", "text", "its name", narrow=True),
+    ListingColumn("true", "true", "number", "atoms predicted true", narrow=True),
+    ListingColumn("atoms", "atoms", "number", "query atoms that were kept", narrow=True),
 )
 
 _KEPT_ATOMS = """
@@ -497,9 +510,9 @@ def _unlabelled(run: RunData) -> Iterator[Part]:
     )
     said = _behind(run, atoms, numbers)
     sort = next((key for key in ("probability", "value") if any(key == each.key for each in columns)), "atom")
-    yield Atoms(
-        examples=Listing(_UNLABELLED_EXAMPLES, listed, "examples", "example", descending=False),
-        atoms=Listing(columns, atoms, "atoms", sort, descending=sort != "atom"),
+    yield AtomListing(
+        examples=PageListing(_UNLABELLED_EXAMPLES, listed, "examples", "example", descending=False),
+        atoms=PageListing(columns, atoms, "atoms", sort, descending=sort != "atom"),
         clauses=said.clauses,
         start=said.start,
         said=said.said,
@@ -574,7 +587,7 @@ _NOTES = pa.schema([("atom", pa.int64()), ("text", pa.string())])
 
 @dataclass(frozen=True, eq=False)
 class _Behind:
-    """What clauses say about atoms, as `Atoms` has it."""
+    """What clauses say about atoms, as `AtomListing` has it."""
 
     clauses: pa.Table
     start: list[int]

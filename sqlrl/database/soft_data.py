@@ -17,7 +17,7 @@ import pyarrow.csv
 from sqlrl import markup
 from sqlrl.arguments import refuse
 from sqlrl.errors import InputError, LabelWarning, LoadError, Parameter, Phrase, brief, warn
-from sqlrl.logic.psl import Partition, Role, SoftModel
+from sqlrl.logic.psl import DataPartition, Role, SoftModel
 from sqlrl.training.session import Session
 from sqlrl.wording import counted
 
@@ -90,7 +90,9 @@ def load_soft_data(session: Session, given: SoftData) -> dict[str, dict[str, int
         return _load_all(session, model, chosen, split)
 
 
-def _load_all(session: Session, model: SoftModel, chosen: Sequence[Partition], split: str) -> dict[str, dict[str, int]]:
+def _load_all(
+    session: Session, model: SoftModel, chosen: Sequence[DataPartition], split: str
+) -> dict[str, dict[str, int]]:
     """Load partitions, all or none."""
     found: dict[str, dict[str, int]] = {}
     roles = {name: {part.role for part in chosen if part.predicate == name} for name in model.predicates}
@@ -131,7 +133,7 @@ def _load(session: Session, model: SoftModel, name: str, role: str, table: pa.Ta
     )
 
 
-def _check_inside(parts: Iterable[Partition], folder: Path) -> None:
+def _check_inside(parts: Iterable[DataPartition], folder: Path) -> None:
     """Refuse files outside of a folder."""
     for part in parts:
         for file in part.files:
@@ -141,7 +143,7 @@ def _check_inside(parts: Iterable[Partition], folder: Path) -> None:
                 )
 
 
-def _check_files(parts: Iterable[Partition]) -> None:
+def _check_files(parts: Iterable[DataPartition]) -> None:
     """Refuse files that are not there, all of them together."""
     missing = [(part, file) for part in parts for file in part.files if not file.is_file()]
     if missing:
@@ -152,20 +154,20 @@ def _check_files(parts: Iterable[Partition]) -> None:
         )
 
 
-def _table(name: str, arity: int, parts: Sequence[Partition], role: Role) -> pa.Table:
+def _table(name: str, arity: int, parts: Sequence[DataPartition], role: Role) -> pa.Table:
     """Return the rows of a predicate in one role: `a0, a1, ...` as text, and `value`."""
     tables = [table for part in parts if (part.predicate, part.role) == (name, role) for table in _tables(part, arity)]
     return pa.concat_tables(tables) if tables else _rows_table([], arity)
 
 
-def _tables(part: Partition, arity: int) -> Iterator[pa.Table]:
+def _tables(part: DataPartition, arity: int) -> Iterator[pa.Table]:
     for file in part.files:
         yield _file_table(part, file, arity)
     if part.rows:
         yield _rows_table([_row(part, row, arity) for row in part.rows], arity)
 
 
-def _file_table(part: Partition, file: Path, arity: int) -> pa.Table:
+def _file_table(part: DataPartition, file: Path, arity: int) -> pa.Table:
     """Read a file of a partition."""
     if not file.stat().st_size:
         return _rows_table([], arity)
@@ -233,7 +235,7 @@ def _number(text: str) -> float | None:
     return value if 0.0 <= value <= 1.0 else None
 
 
-def _row(part: Partition, row: Sequence[str], arity: int) -> tuple[tuple[str, ...], float]:
+def _row(part: DataPartition, row: Sequence[str], arity: int) -> tuple[tuple[str, ...], float]:
     """Return the constants and the truth of a row that the configuration itself has."""
     if len(row) == arity:
         return tuple(row), 1.0

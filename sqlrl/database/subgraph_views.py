@@ -12,7 +12,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects import DuckDB
 from sqlglot.errors import TokenError
 
-from sqlrl.engine.graph import Graph
+from sqlrl.engine.graph import GraphConnection
 from sqlrl.errors import InputError, ModelError, brief
 from sqlrl.logic.lexer import check_text, read_text
 from sqlrl.training.session import check_model
@@ -141,7 +141,7 @@ def parse_subgraphs(
     """
     check_text(text, "a stream of subgraphs", "read a file with sqlrl.read_subgraphs")
     check_model(model)
-    graph = Graph(source)
+    graph = GraphConnection(source)
     # Some editors begin a file with a mark of its encoding.
     views = _views(graph, text.removeprefix("\ufeff"), path)
     names = list(views)
@@ -213,7 +213,7 @@ class _View:
     words: frozenset[str]
 
 
-def _views(graph: Graph, text: str, path: str) -> dict[str, _View]:
+def _views(graph: GraphConnection, text: str, path: str) -> dict[str, _View]:
     """Return the views of a file by their names, in order."""
     graph.check_statements(text, path)
     try:

@@ -24,7 +24,7 @@ from sqlglot.generators.duckdb import DuckDBGenerator
 
 from sqlrl.engine.base import TableName
 from sqlrl.engine.faults import damage, is_exhausted, lost_files, read_storage, remedy
-from sqlrl.engine.inputs import Inputs, inputs_of
+from sqlrl.engine.inputs import QueryInputs, inputs_of
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.nodes import table
@@ -308,7 +308,7 @@ class DuckDBEngine:
             return placed
         return error
 
-    def inputs(self, sql: str) -> Inputs:
+    def inputs(self, sql: str) -> QueryInputs:
         """Return what a query of the user's reads."""
         self.show()
         try:

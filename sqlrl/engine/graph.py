@@ -16,7 +16,7 @@ from sqlrl.errors import InputError, brief
 _numbers = count(1)
 
 
-class Graph:
+class GraphConnection:
     """A connection that has a graph: one of the user's own, or that of a `Database`."""
 
     def __init__(self, source: object) -> None:

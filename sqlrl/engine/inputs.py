@@ -24,7 +24,7 @@ _WRITTEN = frozenset({"list_value", "struct_pack", "getvariable"})
 
 
 @dataclass(frozen=True)
-class Inputs:
+class QueryInputs:
     """What a query reads."""
 
     # Database, schema and name of tables and views, "" where the query says none.
@@ -34,7 +34,7 @@ class Inputs:
     complete: bool
 
 
-def inputs_of(tree: Any, there: Collection[str], macros: Collection[str]) -> Inputs:
+def inputs_of(tree: Any, there: Collection[str], macros: Collection[str]) -> QueryInputs:
     """Return what a parsed query reads; `there` are all tables and views, `macros` the user's macros in lower case."""
     found, common, complete = set[tuple[str, str, str]](), set[str](), True
     nodes: list[Any] = [tree]
@@ -56,7 +56,7 @@ def inputs_of(tree: Any, there: Collection[str], macros: Collection[str]) -> Inp
             nodes += node
     # Names of common tables are among the tables only if there are tables of these names, too.
     tables = {each for each in found if each[0] or each[1] or each[2] not in common or each[2] in there}
-    return Inputs(frozenset(tables), complete)
+    return QueryInputs(frozenset(tables), complete)
 
 
 def _is_known(function: Mapping[str, Any]) -> bool:

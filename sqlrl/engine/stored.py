@@ -26,7 +26,7 @@ _TYPES = {"truth": pa.bool_(), "name": pa.string()}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StoredPart:
     """A folder of Parquet: facts, or constants that a type gained, of one source that was encoded."""
 
     attempt: str
@@ -50,10 +50,10 @@ def is_stored(table: str) -> bool:
     return table.startswith(STORED)
 
 
-def stored_part(files: str) -> Part | None:
+def stored_part(files: str) -> StoredPart | None:
     """Return the folder that a pattern of files names, None if it is none of these."""
     found = _FILES.fullmatch(files)
-    return Part(found["attempt"], found["name"]) if found is not None else None
+    return StoredPart(found["attempt"], found["name"]) if found is not None else None
 
 
 def view_of(files: Iterable[str], columns: Iterable[str]) -> exp.Select:
@@ -80,7 +80,7 @@ def stored_query(name: TableName, definition: str) -> exp.Expression:
     return query
 
 
-def stored_parts(table: exp.Table) -> tuple[tuple[Part, ...], pa.Schema] | None:
+def stored_parts(table: exp.Table) -> tuple[tuple[StoredPart, ...], pa.Schema] | None:
     """Return the parts that stand for a table of a view's query, with their columns; None if it is no such files."""
     if not isinstance(table.this, exp.ReadParquet):
         return None

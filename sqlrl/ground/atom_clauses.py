@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.ground.clauses import ClauseWriter
+from sqlrl.ground.clauses import GroundClauseWriter
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.logic.terms import ForAll, Formula, Implies
@@ -116,7 +116,7 @@ def _of_shape(extent: Extent, use: ShapeUse, keys: Sequence[AtomKey], worlds: Tw
         # A variable in no open literal then keeps its name, and `times` says how many groundings there are.
         fetched = _fetch(extent, use, keys, count=True)
         assert fetched is not None
-    writers: dict[int, ClauseWriter | None] = {}
+    writers: dict[int, GroundClauseWriter | None] = {}
     for number, plan, data in fetched:
         rows = _Rows(plan, data, worlds)
         # A ground clause with several of the atoms belongs to the first of them.
@@ -160,7 +160,7 @@ def _fetch(
     return fetched
 
 
-def _writer(program: Program, feature: int, use: ShapeUse) -> ClauseWriter | None:
+def _writer(program: Program, feature: int, use: ShapeUse) -> GroundClauseWriter | None:
     """Return what writes the ground clauses of a feature, None for the definition of a helper predicate."""
     bound = program.features[feature]
     if bound.rule is None:
@@ -168,7 +168,7 @@ def _writer(program: Program, feature: int, use: ShapeUse) -> ClauseWriter | Non
     instance = next(x for x in bound.instances if x.shape == use.shape)
     helpers = (helper for each in program.features for helper in each.feature.helpers)
     alone = len(bound.instances) == 1
-    return ClauseWriter(
+    return GroundClauseWriter(
         use.shape,
         instance.variables,
         negated=bound.feature.negated,

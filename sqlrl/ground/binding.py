@@ -50,7 +50,7 @@ _numbers = count(1)
 
 
 @dataclass(eq=False, slots=True)
-class Compiled:
+class CompiledFeature:
     """A feature, with an instance for each of its clauses once they were asked for."""
 
     feature: Feature
@@ -63,7 +63,7 @@ class Compiled:
         return self._instances
 
 
-Known = dict[tuple[Formula, bool], tuple[Compiled, ...]]
+Known = dict[tuple[Formula, bool], tuple[CompiledFeature, ...]]
 
 
 class CompiledRules:
@@ -108,7 +108,7 @@ class Compiling:
         self._model, self._predicates, self._open = model, predicates, open_predicates
         self._division, self._known = division, known
 
-    def __call__(self, rule: Rule) -> tuple[Compiled, ...]:
+    def __call__(self, rule: Rule) -> tuple[CompiledFeature, ...]:
         """Return the features of a rule, as `sqlrl.logic.compile.compile_rule` does, which raises errors, too."""
         key = (rule.formula, rule.hard)
         if key not in self._known:
@@ -119,7 +119,7 @@ class Compiling:
                     "bound: bind a model with this rule"
                 )
             features = compile_rule(rule, self._model, self._open, self._division)
-            self._known[key] = tuple(map(Compiled, features))
+            self._known[key] = tuple(map(CompiledFeature, features))
         return self._known[key]
 
 

@@ -375,7 +375,7 @@ def describer(program: Program, network: Network) -> Callable[[int, Sequence[int
 # ---- ground clauses in words: literals with constants, variables as the clause calls them ------------
 
 
-class ClauseWriter:
+class GroundClauseWriter:
     """Writes the ground clauses of a shape, with constants and the names that the clause gives its variables."""
 
     def __init__(

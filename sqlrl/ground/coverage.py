@@ -48,7 +48,7 @@ _numbers = count(1)
 
 
 @dataclass(frozen=True, eq=False)
-class Keys:
+class DistinctKeys:
     """The distinct values of some columns of a matrix, numbered in ascending order, and the rows that have them."""
 
     values: IntArray  # shape (k, w)
@@ -68,17 +68,17 @@ class Keys:
         return self.rows[np.arange(len(place)) - first[place] + self.starts[keys][place]], place
 
 
-def distinct(columns: IntArray) -> Keys:
+def distinct(columns: IntArray) -> DistinctKeys:
     """Return the distinct rows of a matrix of shape (n, w). Without columns all rows are equal."""
     n, width = columns.shape
     if width == 0:
-        return Keys(np.zeros((1, 0), np.int64), np.array([0, n], dtype=np.int64), np.arange(n, dtype=np.int64))
+        return DistinctKeys(np.zeros((1, 0), np.int64), np.array([0, n], dtype=np.int64), np.arange(n, dtype=np.int64))
     order = np.lexsort(columns.T[::-1]).astype(np.int64)
     ordered = columns[order]
     new = np.ones(n, bool)
     new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     first = np.flatnonzero(new)
-    return Keys(ordered[first].astype(np.int64), np.append(first, n).astype(np.int64), order)
+    return DistinctKeys(ordered[first].astype(np.int64), np.append(first, n).astype(np.int64), order)
 
 
 # ---- bodies as text ----------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def constant_names(engine: QueryEngine, layout: Layout, kind: str, ids: Iterable
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ComponentStep:
     """How a component is made: by adding a literal to its parents, the components that are left without it."""
 
     component: Component
@@ -144,7 +144,7 @@ class Stored:
     places: tuple[int, ...]  # the existential variable, from 0, at each place of the list of values
 
 
-class Refiner:
+class ComponentRefiner:
     """Finds steps, so that as little as possible must be evaluated that nobody has asked for."""
 
     def __init__(self, components: Components) -> None:
@@ -152,9 +152,9 @@ class Refiner:
 
     def layers(
         self, wanted: Iterable[Component], known: Collection[Component], exploding: Collection[Component] = ()
-    ) -> tuple[list[list[Step]], dict[Component, Component]]:
+    ) -> tuple[list[list[ComponentStep]], dict[Component, Component]]:
         """Return steps to the wanted components, in layers, and for each of the others the `exploding` one that it needs."""
-        steps: dict[Component, Step] = {}
+        steps: dict[Component, ComponentStep] = {}
         level: dict[Component, int] = {}
         beyond: dict[Component, Component] = {}
         waiting = [component for component in wanted if component not in known]
@@ -165,7 +165,7 @@ class Refiner:
                 continue
             if component not in steps or any(parent in beyond for parent in steps[component].parents):
                 step = self.step(component, known, exploding, beyond)
-                if not isinstance(step, Step):
+                if not isinstance(step, ComponentStep):
                     beyond[component] = step
                     continue
                 steps[component] = step
@@ -177,7 +177,7 @@ class Refiner:
             # The steps of a layer need only what is known and earlier layers.
             level[component] = max((level[parent] + 1 for parent in parents), default=0)
             waiting.pop()
-        found: list[list[Step]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
+        found: list[list[ComponentStep]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
         for component, i in level.items():
             found[i].append(steps[component])
         return found, beyond
@@ -188,11 +188,11 @@ class Refiner:
         known: Collection[Component],
         exploding: Collection[Component] = (),
         beyond: Mapping[Component, Component] = MappingProxyType({}),
-    ) -> Step | Component:
+    ) -> ComponentStep | Component:
         """Return the best step to a component, or, if all steps need an `exploding` one, that of the last step."""
         # A step with known parents is best, then one with the fewest unknown parents that have no argument of the head, then
         # with the fewest unknown ones. Nothing is made of exploding components, since they have too many bindings.
-        best: tuple[tuple[int, int], Step] | None = None
+        best: tuple[tuple[int, int], ComponentStep] | None = None
         reason: Component = ()
         for literal in reversed(component):
             step = self._without(component, literal)
@@ -209,10 +209,12 @@ class Refiner:
                 best = (cost, step)
         return reason if best is None else best[1]
 
-    def _without(self, component: Component, literal: BodyLiteral) -> Step:
+    def _without(self, component: Component, literal: BodyLiteral) -> ComponentStep:
         rest = self.components.groups(other for other in component if other != literal)
         found = sorted(self.components.named(group) for group in rest)
-        return Step(component, literal, tuple(parent for parent, _ in found), tuple(names for _, names in found))
+        return ComponentStep(
+            component, literal, tuple(parent for parent, _ in found), tuple(names for _, names in found)
+        )
 
 
 def _touches_head(component: Component, heads: int) -> bool:
@@ -231,7 +233,12 @@ class Placed:
 
 
 def placed(
-    step: Step, info: PredicateInfo, heads: int, stored: Mapping[Component, Stored], *, facts_first: bool = False
+    step: ComponentStep,
+    info: PredicateInfo,
+    heads: int,
+    stored: Mapping[Component, Stored],
+    *,
+    facts_first: bool = False,
 ) -> Placed:
     """Return a step with the places of its variables; `heads` is the number of the head's arguments."""
     known = [(stored[parent], names) for parent, names in zip(step.parents, step.names, strict=True)]
@@ -344,11 +351,11 @@ class Coverage:
                     "load its facts as those of a closed predicate"
                 )
         self._values = np.column_stack([arguments, example]).astype(np.int64)
-        self._refiner = Refiner(components)
+        self._refiner = ComponentRefiner(components)
         self._counts: dict[Component, _Counts] = {}
         self._stored: dict[Component, Stored] = {}
         self._rows: dict[int, int] = {}
-        self._keys: dict[Heads, Keys] = {}
+        self._keys: dict[Heads, DistinctKeys] = {}
         self._key_tables: dict[Heads, TableName] = {}
         self._bindings: TableName | None = None
         self._tables: set[TableName] = set()
@@ -418,7 +425,7 @@ class Coverage:
 
     # ---- in the database ---------------------------------------------------------------------------------
 
-    def _evaluate(self, steps: Sequence[Step], *, keep: bool) -> None:
+    def _evaluate(self, steps: Sequence[ComponentStep], *, keep: bool) -> None:
         """Evaluate components whose parents are kept."""
         if not steps:
             return
@@ -468,7 +475,7 @@ class Coverage:
                 constants[i] = scratch[-1]
         return replace(tables, constants=constants)
 
-    def _placed(self, step: Step) -> Placed:
+    def _placed(self, step: ComponentStep) -> Placed:
         """Place a step; one with constants begins with their facts if these are fewer than the bindings of a parent."""
         info = self._infos[step.literal.predicate]
         sizes = [
@@ -478,7 +485,7 @@ class Coverage:
         first = bool(sizes and parents) and info.rows < max(parents) * prod(sizes)
         return placed(step, info, self.components.heads, self._stored, facts_first=first)
 
-    def _counted(self, query: exp.Select, steps: Sequence[Step]) -> pa.Table:
+    def _counted(self, query: exp.Select, steps: Sequence[ComponentStep]) -> pa.Table:
         try:
             return self.engine.fetch(query, step=f"count the bindings of {counted(len(steps), 'component')}")
         except OverflowEngineError as error:
@@ -503,7 +510,7 @@ class Coverage:
         kept = exp.select(exp.Star()).from_(table(bindings, "b")).where(early, copy=False)
         self.engine.create_table(bindings, kept, step="drop bindings")
 
-    def _set_apart(self, steps: Sequence[Step], found: Sequence[Placed], counts: pa.Table, first: int) -> None:
+    def _set_apart(self, steps: Sequence[ComponentStep], found: Sequence[Placed], counts: pa.Table, first: int) -> None:
         """Count the components of a layer that alone have more bindings than the limit."""
         # As floats: the sum of counts that fit into 64 bits need not.
         number = _integers(counts, "component") - first
@@ -518,7 +525,7 @@ class Coverage:
 
     def _take(
         self,
-        steps: Sequence[Step],
+        steps: Sequence[ComponentStep],
         found: Sequence[Placed],
         counts: pa.Table,
         first: int,
@@ -562,7 +569,7 @@ class Coverage:
             self._bindings = self._create("bindings", pa.schema(fields).empty_table())
         return self._bindings
 
-    def _keys_of(self, touched: Heads) -> Keys:
+    def _keys_of(self, touched: Heads) -> DistinctKeys:
         if touched not in self._keys:
             self._keys[touched] = distinct(self._values[:, list(touched)])
         return self._keys[touched]

@@ -36,7 +36,7 @@ from sqlrl.ground.counts import rule_place
 from sqlrl.ground.coverage import MOST_BINDINGS, Coverage
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.program import UNKNOWN, Extent, Program
-from sqlrl.ground.rows import INT64_MAX, AtomIndex, Rows, repeated
+from sqlrl.ground.rows import INT64_MAX, AtomIndex, GroundRows, repeated
 from sqlrl.logic.components import BodyLiteral, Components, constant
 from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
 from sqlrl.logic.terms import Constant
@@ -306,7 +306,7 @@ class Together:
     """The ground clauses of shapes that were grounded together."""
 
     shapes: frozenset[Shape]
-    pieces: tuple[Rows, ...]  # rows with one literal, and rows without any, which the evidence violates
+    pieces: tuple[GroundRows, ...]  # rows with one literal, and rows without any, which the evidence violates
 
 
 def ground_together(extent: Extent, index: AtomIndex, *, least: int | None = None) -> Together:
@@ -324,7 +324,7 @@ def ground_together(extent: Extent, index: AtomIndex, *, least: int | None = Non
     if len(heads) < many:
         return none
     most = MOST_BINDINGS if limit is None else min(limit, MOST_BINDINGS)
-    pieces: list[Rows] = []
+    pieces: list[GroundRows] = []
     try:
         for name, clauses in sorted(_clause_bodies(program, heads).items()):
             pieces += _ground(program, program.layout.predicates[name], clauses, index, extent.examples, most)
@@ -360,7 +360,7 @@ def _ground(
     index: AtomIndex,
     examples: TableName | None,
     most: int,
-) -> list[Rows]:
+) -> list[GroundRows]:
     """Return the rows of clauses with one head predicate."""
     ids, example, arguments = _atoms_with_arguments(program, info, examples)
     local = index.local(ids) + 1
@@ -378,11 +378,11 @@ def _ground(
     clause = np.array([x.clause for x in clauses], dtype=np.int64)[outside.coords[0]]
     lost = there & positive
     size, nothing = int(lost.sum()), np.zeros(0, np.int64)
-    violated = Rows(clause[lost], nothing, repeated(0, size), outside.data[lost])
+    violated = GroundRows(clause[lost], nothing, repeated(0, size), outside.data[lost])
     return [_units(clauses, counts, atom), violated]
 
 
-def _units(clauses: Sequence[ClauseBody], counts: sparse.csr_array, atom: IntArray) -> Rows:
+def _units(clauses: Sequence[ClauseBody], counts: sparse.csr_array, atom: IntArray) -> GroundRows:
     """Return the rows with one literal, by clause; `atom` is the local number of each column's atom from 1, 0 for none."""
     entries = counts.tocoo()
     clause = np.array([x.clause for x in clauses], dtype=np.int64)[entries.coords[0]]
@@ -390,7 +390,7 @@ def _units(clauses: Sequence[ClauseBody], counts: sparse.csr_array, atom: IntArr
     literals = sign * atom[entries.coords[1]]
     inside = literals != 0
     size = int(inside.sum())
-    return Rows(clause[inside], literals[inside], repeated(1, size), entries.data[inside])
+    return GroundRows(clause[inside], literals[inside], repeated(1, size), entries.data[inside])
 
 
 def _asked(program: Program, examples: TableName | None) -> bool:

@@ -30,7 +30,7 @@ from sqlrl.ground.rows import (
     PIECE,
     AtomIndex,
     Budget,
-    Rows,
+    GroundRows,
     Values,
     by_clause,
     single,
@@ -73,7 +73,7 @@ def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None 
 
 
 def assemble(
-    extent: Extent, atoms: Atoms, pieces: list[Rows], evidence: npt.NDArray[np.object_], *, views: bool = False
+    extent: Extent, atoms: Atoms, pieces: list[GroundRows], evidence: npt.NDArray[np.object_], *, views: bool = False
 ) -> Network:
     """Put unit clauses into a matrix, longer rows in order of clauses; `evidence` has violated groundings without a row."""
     program = extent.program
@@ -132,7 +132,7 @@ def check_sizes(program: Program, opened: npt.NDArray[np.object_]) -> None:
         raise CountOverflowError(f"{place} has {opened[clause]:,} open groundings, which do not fit into 64 bits")
 
 
-def add_per_clause(total: npt.NDArray[np.object_], rows: Rows) -> None:
+def add_per_clause(total: npt.NDArray[np.object_], rows: GroundRows) -> None:
     """Add the multiplicities of rows to the totals of their clauses, exactly; `total` has shape (m,)."""
     size, clause, multiplicity = len(rows.clause), single(rows.clause), single(rows.multiplicity)
     if not size:
@@ -149,7 +149,7 @@ def add_per_clause(total: npt.NDArray[np.object_], rows: Rows) -> None:
 
 
 def _units(
-    parts: list[Rows], sign: IntArray, hard: npt.NDArray[np.bool_], n: int
+    parts: list[GroundRows], sign: IntArray, hard: npt.NDArray[np.bool_], n: int
 ) -> tuple[sparse.csr_array, npt.NDArray[np.object_], IntArray]:
     """Return how unit clauses change n, shape (n, m), their violated groundings if all atoms are false, and the hard ones."""
     rows = by_clause(parts)
@@ -175,7 +175,7 @@ def _ascending(literals: IntArray) -> bool:
 
 
 def _units_of_one(
-    rows: Rows, clause: int, sign: IntArray, hard: npt.NDArray[np.bool_], n: int
+    rows: GroundRows, clause: int, sign: IntArray, hard: npt.NDArray[np.bool_], n: int
 ) -> tuple[sparse.csr_array, npt.NDArray[np.object_], IntArray]:
     """Do what `_units` does for one ground clause of one clause an atom, in ascending order, with no more memory than the matrix takes."""
     r, m = len(rows.literals), len(sign)
@@ -223,14 +223,14 @@ def observed_counts(extent: Extent) -> Observed:
     return Observed(opened, evidence, evidence + wrong)
 
 
-def ground_clauses(extent: Extent, atoms: IntArray, evidence: Counts) -> Iterator[Rows]:
+def ground_clauses(extent: Extent, atoms: IntArray, evidence: Counts) -> Iterator[GroundRows]:
     """Yield the ground clauses that evidence does not satisfy, in batches, without order or limit; `atoms` ascend."""
     pipeline = Pipeline(replace(extent, limit=None), AtomIndex(atoms), evidence)
     for each in plans(extent):
         yield from pipeline.unordered(each)
 
 
-def _violated_rows(rows: Rows, truth: BoolArray) -> BoolArray:
+def _violated_rows(rows: GroundRows, truth: BoolArray) -> BoolArray:
     """Return which rows, all with literals, a world violates."""
     if not len(rows.length):
         return np.zeros(0, dtype=np.bool_)

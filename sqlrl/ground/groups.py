@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, subquery, table
-from sqlrl.errors import GroundingLimitError, InputError, Parameter, Quoted
+from sqlrl.errors import DoubleQuoted, GroundingLimitError, InputError, Parameter
 from sqlrl.ground.clauses import expansion_names
 from sqlrl.ground.counts import check_count, overflow_named, rule_place, shape_of, shape_words
 from sqlrl.ground.program import Extent, Program, ShapeUse
@@ -242,7 +242,7 @@ class _Part:
             largest, _ = sizes[numbers.index(max(numbers))]
             place = rule_place(self.program, self.program.feature_of[int(largest.ids[0])])
             fewer = (
-                f"pass {Parameter('groups', Quoted('violated'))} or {Parameter('groups', Quoted('true'))}, "
+                f"pass {Parameter('groups', DoubleQuoted('violated'))} or {Parameter('groups', DoubleQuoted('true'))}, "
                 if self.which == "all"
                 else ""
             )

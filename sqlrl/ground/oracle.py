@@ -21,7 +21,7 @@ from sqlrl.ground.memory import memory_budget
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.pipeline import Pipeline, ShapePlan, plans
 from sqlrl.ground.program import Extent, ShapeUse
-from sqlrl.ground.rows import AtomIndex, Rows, by_clause, in_order
+from sqlrl.ground.rows import AtomIndex, GroundRows, by_clause, in_order
 from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.slots import BoundShape
@@ -77,7 +77,7 @@ class ProgramOracle:
         atoms = read_atoms(self.extent)
         evidence = violated_by_evidence(self.extent)
         pipeline = Pipeline(self.extent, AtomIndex(atoms.ids), evidence, memory_budget(self.program, len(atoms.ids)))
-        pieces: list[Rows] = []
+        pieces: list[GroundRows] = []
         for each in plans(self.extent, self._first):
             if each.use.shape in self.whole:
                 check_limit(self.extent, each.use)

@@ -22,7 +22,7 @@ from sqlrl.ground.rows import (
     ROWS_PER_BATCH,
     AtomIndex,
     Budget,
-    Rows,
+    GroundRows,
     narrowed,
     read_batch,
     read_rows,
@@ -100,13 +100,13 @@ class Pipeline:
             found = self.budget.taken(found, plan)
         return narrowed(found, plan, program, use, self.evidence)
 
-    def rows(self, each: ShapePlan) -> list[Rows]:
+    def rows(self, each: ShapePlan) -> list[GroundRows]:
         """Return the rows of a query in canonical order; of a shape without parameters once for each clause."""
         first = each.clauses[0] if each.clauses else 0
         rows = read_rows(self.batches(each), each.plan, self.index, first, self.extent.program.clause_count)
         return list(_of_clauses(each, rows))
 
-    def unordered(self, each: ShapePlan) -> Iterator[Rows]:
+    def unordered(self, each: ShapePlan) -> Iterator[GroundRows]:
         """Yield the rows of a query batch by batch, in no order, keeping none; equal ones may recur."""
         for batch in self.batches(each):
             if batch.num_rows:
@@ -121,7 +121,7 @@ def _told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             stage.advance(batch.num_rows)
 
 
-def _of_clauses(each: ShapePlan, rows: Rows) -> Iterator[Rows]:
+def _of_clauses(each: ShapePlan, rows: GroundRows) -> Iterator[GroundRows]:
     if each.plan.has_clause:
         yield rows
     else:

@@ -222,7 +222,7 @@ def single(values: IntArray) -> int | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class GroundRows:
     """Ground clauses of one shape, each with distinct literals in ascending order of their codes (see `Packing`)."""
 
     # Columns of one number may come from `repeated`: they take no memory, and no time to look through.
@@ -231,11 +231,11 @@ class Rows:
     length: IntArray  # literals of each row, shape (r,) as `clause`; 0 for one that the evidence violates
     multiplicity: IntArray
 
-    def take(self, mask: npt.NDArray[np.bool_]) -> Rows:
+    def take(self, mask: npt.NDArray[np.bool_]) -> GroundRows:
         """Return the rows of a mask; these very rows if it holds for all."""
         if mask.all():
             return self
-        return Rows(
+        return GroundRows(
             self.clause[mask], self.literals[np.repeat(mask, self.length)], self.length[mask], self.multiplicity[mask]
         )
 
@@ -245,7 +245,7 @@ class Rows:
         np.cumsum(self.length, out=starts[1:])
         return starts
 
-    def split(self) -> tuple[Rows, Rows, Rows]:
+    def split(self) -> tuple[GroundRows, GroundRows, GroundRows]:
         """Return the rows without literals, those with one, and those with more."""
         width = single(self.length)
         if width is None:
@@ -289,7 +289,7 @@ def read_rows(
     index: AtomIndex,
     clause: int,  # that of the rows of a shape without parameters
     clauses: int,  # how many the program has
-) -> Rows:
+) -> GroundRows:
     """Collect batches as rows in order of (clause, length, literals), identical ones merged, tautologies dropped."""
     plain = plan.signs and not (plan.has_absent or plan.may_repeat or plan.has_multiplicity)
     packing = Packing.of(len(plan.signs), index.size, clauses if plan.has_clause else 1) if plain else None
@@ -298,13 +298,13 @@ def read_rows(
     parts = [read_batch(batch, plan, index, clause) for batch in batches if batch.num_rows]
     if not parts:
         return by_clause([])
-    rows = Rows(*(joined(arrays) for arrays in zip(*map(_arrays, parts), strict=True)))
+    rows = GroundRows(*(joined(arrays) for arrays in zip(*map(_arrays, parts), strict=True)))
     return in_order(rows, merge=plan.may_repeat)
 
 
 def _read_packed(
     batches: Iterable[pa.RecordBatch], plan: GroundingQuery, index: AtomIndex, clause: int, packing: Packing
-) -> Rows:
+) -> GroundRows:
     """Read rows of one length that cannot be equal."""
     keys = [np.zeros(0, np.int64)]
     for batch in batches:
@@ -318,10 +318,10 @@ def _read_packed(
         key = packing.sort(key)
     size = len(key)
     found = packing.clauses(key) if plan.has_clause else repeated(clause, size)
-    return Rows(found, packing.literals(key).ravel(), repeated(packing.width, size), repeated(1, size))
+    return GroundRows(found, packing.literals(key).ravel(), repeated(packing.width, size), repeated(1, size))
 
 
-def _arrays(rows: Rows) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+def _arrays(rows: GroundRows) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     return rows.clause, rows.literals, rows.length, rows.multiplicity
 
 
@@ -339,7 +339,7 @@ def _integers(batch: pa.RecordBatch, name: str) -> IntArray:
     return np.asarray(values, dtype=np.int64)
 
 
-def read_batch(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex, clause: int) -> Rows:
+def read_batch(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex, clause: int) -> GroundRows:
     """Return the ground clauses of a batch in its order, tautologies dropped; parameters as for `read_rows`."""
     size = batch.num_rows
     clauses = _integers(batch, "clause") if plan.has_clause else repeated(clause, size)
@@ -354,7 +354,7 @@ def read_batch(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex, cl
             codes[:, 0], codes[:, 1] = low, high
         elif width > 2:
             codes.sort(axis=1)
-        return Rows(clauses, to_literals(codes.ravel()), repeated(width, size), multiplicity)
+        return GroundRows(clauses, to_literals(codes.ravel()), repeated(width, size), multiplicity)
     owner, codes = _ragged(batch, plan, index)
     return _distinct(clauses, multiplicity, owner, codes)
 
@@ -376,7 +376,7 @@ def _ragged(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex) -> tu
     return np.concatenate(owners), np.concatenate(codes)
 
 
-def _distinct(clauses: IntArray, multiplicity: IntArray, owner: IntArray, codes: IntArray) -> Rows:
+def _distinct(clauses: IntArray, multiplicity: IntArray, owner: IntArray, codes: IntArray) -> GroundRows:
     """Sort the literals of each row, drop repeated ones, and drop rows that hold an atom and its negation."""
     order = np.lexsort((codes, owner))
     owner, codes = owner[order], codes[order]
@@ -385,7 +385,7 @@ def _distinct(clauses: IntArray, multiplicity: IntArray, owner: IntArray, codes:
     owner, codes = owner[keep], codes[keep]
     opposed = (owner[1:] == owner[:-1]) & (codes[1:] >> 1 == codes[:-1] >> 1)
     length = np.bincount(owner, minlength=len(clauses)).astype(np.int64)
-    rows = Rows(clauses, to_literals(codes), length, multiplicity)
+    rows = GroundRows(clauses, to_literals(codes), length, multiplicity)
     if not opposed.any():
         return rows
     true = np.zeros(len(clauses), bool)
@@ -393,12 +393,12 @@ def _distinct(clauses: IntArray, multiplicity: IntArray, owner: IntArray, codes:
     return rows.take(~true)
 
 
-def with_clause(rows: Rows, clause: int) -> Rows:
+def with_clause(rows: GroundRows, clause: int) -> GroundRows:
     """Return the rows of a shape without parameters as those of one of its clauses."""
-    return Rows(repeated(clause, len(rows.clause)), rows.literals, rows.length, rows.multiplicity)
+    return GroundRows(repeated(clause, len(rows.clause)), rows.literals, rows.length, rows.multiplicity)
 
 
-def in_order(rows: Rows, *, merge: bool) -> Rows:
+def in_order(rows: GroundRows, *, merge: bool) -> GroundRows:
     """Put rows in order of (clause, length, literals); add up the multiplicities of identical ones if asked."""
     width = single(rows.length)
     if width is not None:
@@ -418,23 +418,23 @@ def _picked(values: IntArray, places: IntArray) -> IntArray:
     return values[places] if value is None else repeated(value, len(places))
 
 
-def by_clause(parts: Sequence[Rows]) -> Rows:
+def by_clause(parts: Sequence[GroundRows]) -> GroundRows:
     """Concatenate rows and put them in order of their clauses, keeping the order inside a clause."""
     if len(parts) == 1:
         return parts[0]
     if not parts:
-        return Rows(*(np.zeros(0, np.int64) for _ in range(4)))
+        return GroundRows(*(np.zeros(0, np.int64) for _ in range(4)))
     clause, literals, length, multiplicity = (joined(arrays) for arrays in zip(*map(_arrays, parts), strict=True))
     if single(clause) is not None or (clause[1:] >= clause[:-1]).all():
-        return Rows(clause, literals, length, multiplicity)
+        return GroundRows(clause, literals, length, multiplicity)
     order = np.argsort(clause, kind="stable")
     starts = np.cumsum(length) - length
     length = length[order]
     within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
-    return Rows(clause[order], literals[np.repeat(starts[order], length) + within], length, multiplicity[order])
+    return GroundRows(clause[order], literals[np.repeat(starts[order], length) + within], length, multiplicity[order])
 
 
-def _sorted_piece(clause: IntArray, matrix: IntArray, multiplicity: IntArray, merge: bool) -> Rows:
+def _sorted_piece(clause: IntArray, matrix: IntArray, multiplicity: IntArray, merge: bool) -> GroundRows:
     """Sort (and merge) rows of one length."""
     order = _order(clause, matrix)
     if order is not None:
@@ -443,7 +443,7 @@ def _sorted_piece(clause: IntArray, matrix: IntArray, multiplicity: IntArray, me
         new = (clause[1:] != clause[:-1]) | (matrix[1:] != matrix[:-1]).any(axis=1)
         first = np.flatnonzero(np.concatenate([[True], new]))
         clause, matrix, multiplicity = _picked(clause, first), matrix[first], np.add.reduceat(multiplicity, first)
-    return Rows(clause, matrix.ravel(), repeated(matrix.shape[1], len(clause)), multiplicity)
+    return GroundRows(clause, matrix.ravel(), repeated(matrix.shape[1], len(clause)), multiplicity)
 
 
 def _order(clause: IntArray, matrix: IntArray) -> npt.NDArray[np.intp] | None:

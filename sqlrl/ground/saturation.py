@@ -13,7 +13,7 @@ from sqlrl.engine.base import QueryEngine
 from sqlrl.errors import GroundingLimitError, Parameter
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import shown_rows
-from sqlrl.logic.bias import INPUT, OUTPUT, Bias, Place
+from sqlrl.logic.bias import INPUT, OUTPUT, Bias, ModePlace
 from sqlrl.plan.saturation import SaturationTables, count_reached, reached
 from sqlrl.wording import counted
 
@@ -88,7 +88,7 @@ class _Known:
         seeds = np.arange(len(arguments), dtype=np.int64)
         self._add([(seeds, place, arguments[:, i]) for i, place in self._places(bias.head.places, INPUT)], 0)
 
-    def _places(self, places: tuple[Place, ...], kind: str) -> list[tuple[int, int]]:
+    def _places(self, places: tuple[ModePlace, ...], kind: str) -> list[tuple[int, int]]:
         """Return the arguments that have a kind of place, with the numbers of their types."""
         return [(i, self._types[place.type]) for i, place in enumerate(places) if place.kind == kind]
 

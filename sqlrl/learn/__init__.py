@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlrl.learn.decaying import CDA, Subgradient
     from sqlrl.learn.learner import OnlineLearner, WindowReport
     from sqlrl.learn.online import OnlineEstimator
-    from sqlrl.training.records import Progress
+    from sqlrl.training.records import WindowProgress
 
 _HOMES = {
     "AdaGrad": "sqlrl.learn.adagrad",
@@ -26,8 +26,8 @@ _HOMES = {
     "OnlineEstimator": "sqlrl.learn.online",
     "OnlineLearner": "sqlrl.learn.learner",
     "Perceptron": "sqlrl.learn.additive",
-    "Progress": "sqlrl.training.records",
     "Subgradient": "sqlrl.learn.decaying",
+    "WindowProgress": "sqlrl.training.records",
     "WindowReport": "sqlrl.learn.learner",
 }
 
@@ -40,8 +40,8 @@ __all__ = [
     "OnlineEstimator",
     "OnlineLearner",
     "Perceptron",
-    "Progress",
     "Subgradient",
+    "WindowProgress",
     "WindowReport",
 ]
 
@@ -49,4 +49,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    from sqlrl.deprecated import MODULES, moved
+
+    if f"sqlrl.learn.{name}" in MODULES:
+        return moved(f"sqlrl.learn.{name}")
     raise AttributeError(f"module 'sqlrl.learn' has no attribute {name!r}")

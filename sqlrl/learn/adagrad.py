@@ -14,9 +14,9 @@ import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.learn.online import Common, OnlineEstimator
+from sqlrl.learn.online import OnlineCommon, OnlineEstimator
 from sqlrl.learn.parameters import Above, AtLeast, Option
-from sqlrl.learn.rules import Rule, register, unit_step
+from sqlrl.learn.rules import UpdateRule, register, unit_step
 from sqlrl.learn.settings import Update
 
 
@@ -117,7 +117,7 @@ def _update_of_rule(state: AdaGradState, i: int, delta_n: int, step: int, rates:
 
 
 register(
-    Rule(
+    UpdateRule(
         AdaGradState,
         AdaGradRates,
         new_state,
@@ -183,7 +183,7 @@ class AdaGrad(OnlineEstimator):
         *,
         loss: Literal["hamming"] = "hamming",
         loss_augmented: bool = False,
-        **common: Unpack[Common],
+        **common: Unpack[OnlineCommon],
     ) -> None:
         super().__init__(**common)
         self.regularization, self.learning_rate, self.delta = regularization, learning_rate, delta

@@ -15,9 +15,9 @@ import numpy as np
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.learn.online import Common, OnlineEstimator
+from sqlrl.learn.online import OnlineCommon, OnlineEstimator
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole
-from sqlrl.learn.rules import Rates, Rule, margin_terms, register, unit_step
+from sqlrl.learn.rules import Rates, UpdateRule, margin_terms, register, unit_step
 from sqlrl.learn.scaled import ScaledRates, shrunk
 from sqlrl.learn.settings import LabelLoss, Update
 
@@ -96,7 +96,7 @@ def _additive_update_of_rule(
 
 
 register(
-    Rule(
+    UpdateRule(
         AdditiveState,
         AdditiveRates,
         new_state,
@@ -187,7 +187,7 @@ def _penalised_update_of_rule(
 
 
 register(
-    Rule(
+    UpdateRule(
         PenalisedState,
         PenalisedRates,
         new_penalised_state,
@@ -224,7 +224,7 @@ class MIRA(OnlineEstimator):
 
     word = "mira"
 
-    def __init__(self, *, label_loss: LabelLoss = "hamming", **common: Unpack[Common]) -> None:
+    def __init__(self, *, label_loss: LabelLoss = "hamming", **common: Unpack[OnlineCommon]) -> None:
         super().__init__(**common)
         self.label_loss = label_loss
 
@@ -322,7 +322,7 @@ class ContrastiveDivergence(OnlineEstimator):
         regularization: Annotated[
             float, AtLeast(0.0, "use 0 for no penalty"), Option("weight of the L2 penalty", name="--lambda")
         ] = 0.0,
-        **common: Unpack[Common],
+        **common: Unpack[OnlineCommon],
     ) -> None:
         super().__init__(**common)
         self.counts, self.steps, self.learning_rate, self.sweeps = counts, steps, learning_rate, sweeps

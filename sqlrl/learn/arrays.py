@@ -13,7 +13,7 @@ from sqlrl.learn.slices import Slices
 from sqlrl.solve.bounded_treewidth import BoundedProgram
 from sqlrl.solve.forest import ForestArrays, ForestProgram
 from sqlrl.solve.treewidth.buckets import Buckets, scratch_for
-from sqlrl.solve.treewidth.buckets import Scratch as TableScratch
+from sqlrl.solve.treewidth.buckets import BucketScratch as TableScratch
 from sqlrl.training.labels import hamming_loss
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -58,7 +58,7 @@ class Forest(NamedTuple):
     last: IntArray
 
 
-class Bounded(NamedTuple):
+class BoundedComponents(NamedTuple):
     """The components of small treewidth of a window, as in `BoundedProgram`; example k has `component[first[k]:last[k]]`."""
 
     buckets: Buckets
@@ -71,14 +71,14 @@ class Bounded(NamedTuple):
     chosen: IntArray  # room for the states of all variables
 
 
-class Components(NamedTuple):
+class SolvedComponents(NamedTuple):
     """The components of a window whose most probable worlds compiled code finds."""
 
     forest: Forest
-    bounded: Bounded | None  # None if there are none: kernels are then compiled without the code for them
+    bounded: BoundedComponents | None  # None if there are none: kernels are then compiled without the code for them
 
 
-class Tally(NamedTuple):
+class ClauseTally(NamedTuple):
     """Counters of each clause, shape (m,)."""
 
     met: IntArray  # steps whose example has an open ground clause of the clause; 0 for hard clauses
@@ -86,7 +86,7 @@ class Tally(NamedTuple):
     delta_n: IntArray  # sum of delta n (labels minus the world that was learned from) over all steps
 
 
-class Scratch(NamedTuple):
+class StepScratch(NamedTuple):
     """Work space for the steps of a window."""
 
     now: FloatArray  # current weights, 0 for hard clauses
@@ -106,7 +106,7 @@ class StepRows(NamedTuple):
     score_prediction: FloatArray
 
 
-class Changes(NamedTuple):
+class CountChanges(NamedTuple):
     """Clauses with a delta n other than 0, step by step, ascending inside a step."""
 
     step: IntArray
@@ -152,7 +152,7 @@ def window_arrays(slices: Slices, truth: BoolArray) -> WindowArrays:
     )
 
 
-def component_arrays(forest: ForestProgram, bounded: BoundedProgram, examples: IntArray) -> Components:
+def component_arrays(forest: ForestProgram, bounded: BoundedProgram, examples: IntArray) -> SolvedComponents:
     """The components of a window that are forests or have small treewidth, with those of each example of the sequence."""
     arrays = forest.arrays
     trees = ForestArrays(
@@ -174,10 +174,10 @@ def component_arrays(forest: ForestProgram, bounded: BoundedProgram, examples: I
     )
     tables = bounded.buckets
     if len(tables.parent) == 0:
-        return Components(found, None)
-    return Components(
+        return SolvedComponents(found, None)
+    return SolvedComponents(
         found,
-        Bounded(
+        BoundedComponents(
             tables,
             _integers(bounded.row),
             _integers(bounded.variable),
@@ -199,17 +199,17 @@ def _ranges(known: IntArray, start: IntArray, examples: IntArray) -> tuple[IntAr
     return first, last
 
 
-def new_tally(clauses: int) -> Tally:
+def new_tally(clauses: int) -> ClauseTally:
     """Counters that are all 0."""
-    return Tally(*np.zeros((3, clauses), dtype=np.int64))
+    return ClauseTally(*np.zeros((3, clauses), dtype=np.int64))
 
 
-def new_scratch(clauses: int, atoms: int, *, apart: bool) -> Scratch:
+def new_scratch(clauses: int, atoms: int, *, apart: bool) -> StepScratch:
     """Work space for a window; with `apart` the world of delta n is an array of its own."""
     predicted = np.zeros(atoms, dtype=np.bool_)
     target = np.zeros(atoms, dtype=np.bool_) if apart else predicted
     seen, delta, changed = np.zeros((3, clauses), dtype=np.int64)
-    return Scratch(np.zeros(clauses), seen, delta, changed, predicted, target)
+    return StepScratch(np.zeros(clauses), seen, delta, changed, predicted, target)
 
 
 def new_step_rows(examples: int) -> StepRows:

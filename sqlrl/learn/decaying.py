@@ -15,10 +15,10 @@ import numpy as np
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.learn.arrays import Scratch
-from sqlrl.learn.online import Common, OnlineEstimator
+from sqlrl.learn.arrays import StepScratch
+from sqlrl.learn.online import OnlineCommon, OnlineEstimator
 from sqlrl.learn.parameters import Above, Option
-from sqlrl.learn.rules import Rule, margin_terms, register
+from sqlrl.learn.rules import UpdateRule, margin_terms, register
 from sqlrl.learn.settings import LabelLoss, Update
 
 DIRECT = 64
@@ -120,7 +120,7 @@ def step_size(rates: DecayingRates, loss: float, product: float, square: float, 
 
 
 @inner
-def _start_product(state: DecayingState, work: Scratch, count: int) -> float:
+def _start_product(state: DecayingState, work: StepScratch, count: int) -> float:
     # The weights of the start times delta n.
     product = 0.0
     for j in range(count):
@@ -150,7 +150,7 @@ def _update_of_rule(state: DecayingState, i: int, delta_n: int, step: int, rates
 
 
 register(
-    Rule(
+    UpdateRule(
         DecayingState,
         DecayingRates,
         new_state,
@@ -211,7 +211,7 @@ class CDA(OnlineEstimator):
         *,
         update: FromWorld = "maximal",
         label_loss: LabelLoss = "hamming",
-        **common: Unpack[Common],
+        **common: Unpack[OnlineCommon],
     ) -> None:
         super().__init__(**common)
         self.sigma, self.update, self.label_loss = sigma, update, label_loss
@@ -246,7 +246,7 @@ class Subgradient(OnlineEstimator):
 
     word = "subgradient"
 
-    def __init__(self, sigma: Sigma = 0.0001, *, update: FromWorld = "maximal", **common: Unpack[Common]) -> None:
+    def __init__(self, sigma: Sigma = 0.0001, *, update: FromWorld = "maximal", **common: Unpack[OnlineCommon]) -> None:
         super().__init__(**common)
         self.sigma, self.update = sigma, update
 

@@ -12,15 +12,14 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.learn.arrays import Bounded, Changes, Forest, Scratch, StepRows, Tally, WindowArrays
-from sqlrl.learn.rules import Rates, State, step_size, update_clause, weight_after
+from sqlrl.learn.arrays import BoundedComponents, ClauseTally, CountChanges, Forest, StepRows, StepScratch, WindowArrays
+from sqlrl.learn.rules import Rates, RuleState, step_size, update_clause, weight_after
 from sqlrl.learn.slices import Slices, flagged_examples, of_examples
 from sqlrl.learn.worlds import start_world
 from sqlrl.solve.forest import solve_range, weigh_range
 from sqlrl.solve.occurrences import Int32Array, occurrences
 from sqlrl.solve.randomness import Stream
-from sqlrl.solve.sampling.chains import State as ChainState
-from sqlrl.solve.sampling.chains import start_state, toggle
+from sqlrl.solve.sampling.chains import ChainState, start_state, toggle
 from sqlrl.solve.sampling.gibbs import Sweep, start_sweep, sweep_once
 from sqlrl.solve.sorting import sort
 from sqlrl.solve.treewidth.messages import best_world
@@ -72,7 +71,9 @@ def _predict_forest(
 
 
 @inner
-def _weigh_bounded(window: WindowArrays, bounded: Bounded, c: int, linear: FloatArray, now: FloatArray) -> None:
+def _weigh_bounded(
+    window: WindowArrays, bounded: BoundedComponents, c: int, linear: FloatArray, now: FloatArray
+) -> None:
     # Write what states add and what violated rows cost into the tables of component c.
     buckets = bounded.buckets
     for i in range(buckets.component_start[c], buckets.component_start[c + 1]):
@@ -89,7 +90,7 @@ def _weigh_bounded(window: WindowArrays, bounded: Bounded, c: int, linear: Float
 
 @inner
 def _predict_bounded(
-    window: WindowArrays, bounded: Bounded, k: int, linear: FloatArray, now: FloatArray, world: BoolArray
+    window: WindowArrays, bounded: BoundedComponents, k: int, linear: FloatArray, now: FloatArray, world: BoolArray
 ) -> int:
     for p in range(bounded.first[k], bounded.last[k]):
         c = bounded.component[p]
@@ -103,7 +104,7 @@ def _predict_bounded(
 def predict(
     window: WindowArrays,
     forest: Forest,
-    bounded: Bounded | None,  # components of small treewidth, the only others; its tables are overwritten
+    bounded: BoundedComponents | None,  # components of small treewidth, the only others; its tables are overwritten
     k: int,
     theta_unary: FloatArray,  # room for what each state adds
     theta_pair: FloatArray,  # room for what each pair entry adds
@@ -123,7 +124,7 @@ def predict(
 # ---- sampled worlds: one Markov chain for a window, of which each example runs its own part ----------
 
 
-class Chain(NamedTuple):
+class WindowChain(NamedTuple):
     """The Markov chain of a window, between two examples always at its start."""
 
     state: ChainState  # costs and linear terms are written to it before an example runs
@@ -136,7 +137,7 @@ class Chain(NamedTuple):
     square: FloatArray
 
 
-def start_chain(slices: Slices, truth: BoolArray) -> Chain:
+def start_chain(slices: Slices, truth: BoolArray) -> WindowChain:
     """Return the chain of a window with these labels."""
     network = slices.network
     n, r = len(network.atoms), len(network.row_clause)
@@ -163,7 +164,7 @@ def start_chain(slices: Slices, truth: BoolArray) -> Chain:
     leader = np.where(block < 0, visit, first[np.maximum(block, -1)])
     visit_start, place = of_examples(network.example[leader], slices.examples)
     state = start_state(rows, occurrences(rows), start)
-    return Chain(state, start, visit_start, visit[place], sweep.gain, sweep.fixes, *np.zeros((2, n)))
+    return WindowChain(state, start, visit_start, visit[place], sweep.gain, sweep.fixes, *np.zeros((2, n)))
 
 
 def soft_examples(slices: Slices) -> BoolArray:
@@ -178,7 +179,7 @@ def soft_examples(slices: Slices) -> BoolArray:
 
 @kernel
 def sample(
-    window: WindowArrays, chain: Chain, k: int, now: FloatArray, sweeps: int, random: Stream, world: BoolArray
+    window: WindowArrays, chain: WindowChain, k: int, now: FloatArray, sweeps: int, random: Stream, world: BoolArray
 ) -> None:
     """Write the world of the k-th example after some sweeps from its start, under the current weights `now`, to `world`."""
     state = chain.state
@@ -205,7 +206,9 @@ def sample(
 
 
 @inner
-def _meet(window: WindowArrays, state: State, tally: Tally, rates: Rates, work: Scratch, i: int, step: int) -> None:
+def _meet(
+    window: WindowArrays, state: RuleState, tally: ClauseTally, rates: Rates, work: StepScratch, i: int, step: int
+) -> None:
     if work.seen[i] != step and not window.hard[i]:
         work.seen[i] = step
         work.now[i] = weight_after(state, i, step - 1, rates)
@@ -213,7 +216,9 @@ def _meet(window: WindowArrays, state: State, tally: Tally, rates: Rates, work: 
 
 
 @kernel
-def refresh(window: WindowArrays, k: int, state: State, tally: Tally, rates: Rates, work: Scratch, step: int) -> None:
+def refresh(
+    window: WindowArrays, k: int, state: RuleState, tally: ClauseTally, rates: Rates, work: StepScratch, step: int
+) -> None:
     """Bring the current weights of the clauses that occur in the k-th example up to date, before step `step`."""
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
         atom = window.atom[a]
@@ -248,7 +253,7 @@ def _score(window: WindowArrays, k: int, now: FloatArray, world: BoolArray) -> f
 
 
 @inner
-def _add_delta(work: Scratch, count: int, clause: int, value: int) -> int:
+def _add_delta(work: StepScratch, count: int, clause: int, value: int) -> int:
     # `seen` is minus the step while a clause is in the list of this step.
     if work.seen[clause] > 0:
         work.seen[clause] = -work.seen[clause]
@@ -260,7 +265,7 @@ def _add_delta(work: Scratch, count: int, clause: int, value: int) -> int:
 
 
 @inner
-def _delta_counts(window: WindowArrays, k: int, work: Scratch) -> int:
+def _delta_counts(window: WindowArrays, k: int, work: StepScratch) -> int:
     # Delta n of all weighted clauses; how many of them are listed in `changed`.
     count = 0
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
@@ -287,10 +292,10 @@ def _delta_counts(window: WindowArrays, k: int, work: Scratch) -> int:
 def finish(
     window: WindowArrays,
     k: int,
-    state: State,
-    tally: Tally,
+    state: RuleState,
+    tally: ClauseTally,
     rates: Rates,
-    work: Scratch,
+    work: StepScratch,
     step: int,
     rows: StepRows,
 ) -> int:
@@ -325,20 +330,20 @@ def finish(
     return count
 
 
-def no_changes() -> Changes:
+def no_changes() -> CountChanges:
     """An empty list of changes."""
-    return Changes(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
+    return CountChanges(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 @kernel
 def record(
-    changes: Changes, used: int, state: State, rates: Rates, work: Scratch, step: int, count: int
-) -> tuple[Changes, int]:
+    changes: CountChanges, used: int, state: RuleState, rates: Rates, work: StepScratch, step: int, count: int
+) -> tuple[CountChanges, int]:
     """Append the `count` changed clauses of a step to a list of which `used` places are taken; it grows by doubling."""
     size = len(changes.step)
     if used + count > size:
         new = max(2 * size, used + count, 1024)
-        longer = Changes(
+        longer = CountChanges(
             np.empty(new, np.int64), np.empty(new, np.int64), np.empty(new, np.int64), np.empty(new, np.float64)
         )
         # Copies of slices and np.sort would take numba seconds to compile.
@@ -358,23 +363,23 @@ def record(
 def learn_compiled(
     window: WindowArrays,
     forest: Forest,
-    bounded: Bounded | None,
-    chain: Chain | None,  # if given, learn from its samples; no example has hard clauses then
+    bounded: BoundedComponents | None,
+    chain: WindowChain | None,  # if given, learn from its samples; no example has hard clauses then
     begin: int,
     end: int,
-    state: State,  # one place for each local clause, as in `tally` and `work`
-    tally: Tally,
+    state: RuleState,  # one place for each local clause, as in `tally` and `work`
+    tally: ClauseTally,
     rates: Rates,
-    work: Scratch,
+    work: StepScratch,
     done: int,  # steps before the first example here
     rows: StepRows,
-    changes: Changes,  # appended to if `recording`
+    changes: CountChanges,  # appended to if `recording`
     used: int,
     augmentation: float,  # what each wrong atom adds to the world of delta n; 0 for the predicted world
     sweeps: int,
     random: Stream,
     recording: bool,
-) -> tuple[int, Changes, int]:
+) -> tuple[int, CountChanges, int]:
     """Predict, compare and update for the examples begin to end - 1, all forests and components of small treewidth, in
     place; return -1 or a variable whose component has no world, the changes, and how many of them are used.
     """

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.learn.arrays import Tally, new_tally
+from sqlrl.learn.arrays import ClauseTally, new_tally
 from sqlrl.learn.rules import (
-    State,
+    RuleState,
     arrays_of,
     chosen,
     grown,
@@ -28,7 +28,7 @@ from sqlrl.learn.rules import (
 )
 from sqlrl.learn.settings import Parameters
 from sqlrl.learn.slices import cut
-from sqlrl.learn.steps import Learned, learn_examples
+from sqlrl.learn.steps import LearnedSteps, learn_examples
 from sqlrl.solve.randomness import Stream, streams
 from sqlrl.training.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth, no_infeasible_truth
 from sqlrl.training.records import STEP_SCHEMA
@@ -62,7 +62,7 @@ class WindowReport:
     seconds: float
 
 
-def step_table(learned: Learned, done: int, examples: IntArray) -> pa.Table:
+def step_table(learned: LearnedSteps, done: int, examples: IntArray) -> pa.Table:
     """Return the steps of a window as rows of `WindowReport.steps`; `done` steps came before."""
     rows = learned.rows
     steps = np.arange(done, done + len(examples), dtype=np.int64)
@@ -72,7 +72,7 @@ def step_table(learned: Learned, done: int, examples: IntArray) -> pa.Table:
     )
 
 
-def change_table(learned: Learned, ids: IntArray) -> pa.Table:
+def change_table(learned: LearnedSteps, ids: IntArray) -> pa.Table:
     """Return the changes of a window as rows of `WindowReport.changes`; `ids` are those of the local clauses."""
     changes = learned.changes
     return pa.table(
@@ -93,8 +93,8 @@ class _Mean(NamedTuple):
 
 class _Kept(NamedTuple):
     # All that a learner remembers between windows.
-    state: State
-    tally: Tally
+    state: RuleState
+    tally: ClauseTally
     random: Stream
     infeasible: InfeasibleTruth
     mean: _Mean
@@ -143,7 +143,7 @@ class OnlineLearner:
         return (mean * self.steps - begin.total) / steps if steps else last
 
     def support(self) -> pa.Table:
-        """Return a row for each clause: `support` (steps with an open ground clause), and `updates` and `delta_n` of its `Tally`."""
+        """Return a row for each clause: `support` (steps with an open ground clause), and `updates` and `delta_n` of its `ClauseTally`."""
         met, updates, delta_n = self._kept.tally
         clause = np.arange(len(met), dtype=np.int64)
         return pa.table({"clause": clause, "support": met, "updates": updates, "delta_n": delta_n})
@@ -188,7 +188,7 @@ class OnlineLearner:
         values = with_arrays(blank, {name: taken[name] for name in arrays_of(blank)})
         learner._kept = _Kept(
             with_steps(values, int(taken["steps"])),
-            Tally(*(taken[name] for name in counters._fields)),
+            ClauseTally(*(taken[name] for name in counters._fields)),
             taken["random"],
             InfeasibleTruth(*(taken[name] for name in _INFEASIBLE)),
             _Mean(int(state["mean_steps"]), np.array(state["mean_total"], np.float64))
@@ -211,7 +211,7 @@ class OnlineLearner:
         network, truth, parameters = window.network, window.truth, self.parameters
         examples, broken = admitted(window, window.examples, parameters, self.names)
         kept, size = self._kept, max(self.clauses, 1 + int(network.clauses.max(initial=-1)))
-        state, tally = grown(kept.state, size), Tally(*(longer(x, size) for x in kept.tally))
+        state, tally = grown(kept.state, size), ClauseTally(*(longer(x, size) for x in kept.tally))
         if self.start is not None and size > self.clauses:
             state = started(state, parameters.rates, self.clauses, self.start(self.clauses, size))
         mean = kept.mean
@@ -222,7 +222,7 @@ class OnlineLearner:
             # What is new has had one weight in all steps before.
             new = read(state, parameters.rates)[1][len(mean.total) :] * mean.steps
             mean = _Mean(mean.steps, np.concatenate([mean.total, new]))
-        local, counters = chosen(state, network.clauses), Tally(*(x[network.clauses] for x in tally))
+        local, counters = chosen(state, network.clauses), ClauseTally(*(x[network.clauses] for x in tally))
         random = kept.random.copy()
         learned = learn_examples(cut(network, examples), truth, local, counters, parameters, self.names, random)
         found = [x for x in arrays_of(local).values() if x.dtype == np.float64]

@@ -38,7 +38,7 @@ from sqlrl.training.fit import INTERRUPTED, Fit, Taken
 from sqlrl.training.labels import InfeasibleTruth, Names
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.ordering import Ordering
-from sqlrl.training.records import STEP_SCHEMA, Progress, TrainingRecord
+from sqlrl.training.records import STEP_SCHEMA, TrainingRecord, WindowProgress
 from sqlrl.training.stream import TrainingStream
 from sqlrl.wording import counted
 
@@ -152,10 +152,10 @@ def _nothing_said() -> None:
     """What there is to say of a fit that Ctrl-C has ended."""
 
 
-def _progress(learner: Learner, stream: TrainingStream, fit: Fit, report: WindowReport) -> Progress:
+def _progress(learner: Learner, stream: TrainingStream, fit: Fit, report: WindowReport) -> WindowProgress:
     rows = report.steps
     wrong, atoms = (int(sum(rows[name].to_pylist())) for name in ("loss", "atoms"))
-    return Progress(
+    return WindowProgress(
         window=fit.done + 1,
         windows=len(stream),
         steps=learner.steps,
@@ -185,7 +185,7 @@ class SameDefaults(TypedDict, total=False):
     inference: FoundBy
 
 
-class Common(SameDefaults, total=False):
+class OnlineCommon(SameDefaults, total=False):
     """The parameters of all online learners."""
 
     record_history: History
@@ -350,7 +350,7 @@ class OnlineEstimator(WeightLearner):
         model: Model,
         *,
         examples: object = None,
-        callback: Callable[[Progress], object] | None = None,
+        callback: Callable[[WindowProgress], object] | None = None,
         checkpoint: bool = False,
         resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
@@ -369,7 +369,7 @@ class OnlineEstimator(WeightLearner):
             not loaded: each has windows of its own, in its own order, and several passes, `checkpoint` and `resume` read it again. Of a
             stream the database keeps the run and the model alone.
         callback : callable, optional
-            Called with a `Progress` after each window, when the window has been saved.
+            Called with a `WindowProgress` after each window, when the window has been saved.
         checkpoint : bool
             Save the run in the database after each window (`sqlrl.learner_state`), so that it can be resumed.
         resume : int, optional

@@ -25,7 +25,7 @@ from sqlrl.errors import InputError, Parameter, Phrase, Written, both_ends
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.limits import DEEPEST, LONGEST_INTEGER
 from sqlrl.slips import PARAMETERS
-from sqlrl.training.fit import Asked
+from sqlrl.training.fit import FitOptions
 from sqlrl.wording import counted, shortened
 
 # ---- what a declaration says -------------------------------------------------------------------------
@@ -265,7 +265,7 @@ def _check_flag(name: str, value: object) -> None:
         raise InputError(f"{Parameter(name, value)}: give {Phrase('True')} or {Phrase('False')}")
 
 
-def asked(callback: Callable[[Any], object] | None, checkpoint: bool, resume: int | None) -> Asked:
+def asked(callback: Callable[[Any], object] | None, checkpoint: bool, resume: int | None) -> FitOptions:
     """Check what `fit` is asked besides what to learn from."""
     if callback is not None and not callable(callback):
         raise InputError(
@@ -274,7 +274,7 @@ def asked(callback: Callable[[Any], object] | None, checkpoint: bool, resume: in
     _check_flag("checkpoint", checkpoint)
     if resume is not None:
         check_integer("resume", resume, 1)
-    return Asked(callback, checkpoint, resume)
+    return FitOptions(callback, checkpoint, resume)
 
 
 # ---- values as text ----------------------------------------------------------------------------------

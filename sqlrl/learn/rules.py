@@ -17,13 +17,13 @@ from numba.extending import overload
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import STAND_FOR, inner, kernel
-from sqlrl.learn.arrays import Scratch, WindowArrays
+from sqlrl.learn.arrays import StepScratch, WindowArrays
 
 Rates = tuple[Any, ...]
 """The numbers of a rule, a NamedTuple."""
 
 
-class State(Protocol):
+class RuleState(Protocol):
     """What a rule remembers of m clauses, a NamedTuple: `steps`, then arrays of shape (m,), the last step of each among them."""
 
     @property
@@ -39,11 +39,11 @@ class State(Protocol):
     def _asdict(self) -> dict[str, Any]: ...
 
 
-_S = TypeVar("_S", bound=State)
+_S = TypeVar("_S", bound=RuleState)
 
 
 @dataclass(frozen=True)
-class Rule:
+class UpdateRule:
     """The functions of a rule, of Python, with the arguments of the functions below; compiled code calls them."""
 
     state: type
@@ -60,15 +60,15 @@ class Rule:
     """Whether a learner of the rule learns from sampled worlds."""
 
 
-_RULES: dict[type, Rule] = {}
+_RULES: dict[type, UpdateRule] = {}
 """Rules by their types. Their functions have names of their own: numba calls machine code by the name of its function and a number that each process counts
 anew, so that of two lambdas in one module one could be taken for the other where processes share what is kept."""
 
 
-def register(rule: Rule) -> None:
+def register(rule: UpdateRule) -> None:
     """Make a rule known by the types of its state and its rates."""
     _RULES[rule.state] = _RULES[rule.rates] = rule
-    STAND_FOR.append({State: rule.state, Rates: rule.rates, **({} if rule.sampled else {"chain": types.NoneType})})
+    STAND_FOR.append({RuleState: rule.state, Rates: rule.rates, **({} if rule.sampled else {"chain": types.NoneType})})
 
 
 # ---- what rules ask of a step ------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def _label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> flo
 
 
 @inner
-def _fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
+def _fixed_margin(window: WindowArrays, k: int, work: StepScratch) -> float:
     """What soft evidence adds to the score of the labels of the k-th example over that of `work.target`."""
     margin = 0.0
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
@@ -101,7 +101,7 @@ def _fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
 
 
 @inner
-def _products(work: Scratch, count: int) -> tuple[float, float]:
+def _products(work: StepScratch, count: int) -> tuple[float, float]:
     """The current weights times delta n, and the sum of the squares of delta n, over the first `count` changed clauses."""
     product, square = 0.0, 0.0
     for j in range(count):
@@ -113,13 +113,15 @@ def _products(work: Scratch, count: int) -> tuple[float, float]:
 
 
 @inner
-def margin_terms(window: WindowArrays, k: int, work: Scratch, count: int, f1: bool) -> tuple[float, float, float]:
+def margin_terms(window: WindowArrays, k: int, work: StepScratch, count: int, f1: bool) -> tuple[float, float, float]:
     """Return label loss less fixed margin of `work.target`, weights times delta n, and the sum of squared delta n."""
     product, square = _products(work, count)
     return _label_loss(window, k, work.target, f1) - _fixed_margin(window, k, work), product, square
 
 
-def unit_step(state: State, rates: Rates, window: WindowArrays, k: int, work: Scratch, count: int, step: int) -> float:
+def unit_step(
+    state: RuleState, rates: Rates, window: WindowArrays, k: int, work: StepScratch, count: int, step: int
+) -> float:
     """The length of all steps of rules that have a length for each clause, or rates of their own; compiled code only."""
     return 1.0
 
@@ -128,22 +130,24 @@ def unit_step(state: State, rates: Rates, window: WindowArrays, k: int, work: Sc
 # The Python bodies are never run: numba replaces each call by the function that its overload returns, which takes all
 # arguments, used or not, and must be a function of Python. Not `strict`: numba would want the annotations of the two to be equal.
 # ruff: noqa: ARG001
-def weight_after(state: State, i: int, step: int, rates: Rates) -> float:
+def weight_after(state: RuleState, i: int, step: int, rates: Rates) -> float:
     """Return the weight of clause i after `step` steps, if its delta n was 0 since its last change; compiled code only."""
     raise NotImplementedError
 
 
-def total_after(state: State, i: int, step: int, rates: Rates) -> float:
+def total_after(state: RuleState, i: int, step: int, rates: Rates) -> float:
     """Return the sum of the weights of clause i after each of the steps 1 to `step`; compiled code only."""
     raise NotImplementedError
 
 
-def update_clause(state: State, i: int, delta_n: int, step: int, rates: Rates, size: float) -> None:
+def update_clause(state: RuleState, i: int, delta_n: int, step: int, rates: Rates, size: float) -> None:
     """Change clause i, whose delta n is not 0, at step `step` (from 1), by a step of `size`; compiled code only."""
     raise NotImplementedError
 
 
-def step_size(state: State, rates: Rates, window: WindowArrays, k: int, work: Scratch, count: int, step: int) -> float:
+def step_size(
+    state: RuleState, rates: Rates, window: WindowArrays, k: int, work: StepScratch, count: int, step: int
+) -> float:
     """Return the length of step `step` (from 1) along the delta n of `work`, 0 for none; compiled code only."""
     raise NotImplementedError
 
@@ -169,20 +173,20 @@ def _step_size(state: Any, rates: Any, window: Any, k: Any, work: Any, count: An
 
 
 @kernel
-def _read(state: State, rates: Rates, weights: FloatArray, totals: FloatArray) -> None:
+def _read(state: RuleState, rates: Rates, weights: FloatArray, totals: FloatArray) -> None:
     for i in range(len(weights)):
         weights[i] = weight_after(state, i, state.steps, rates)
         totals[i] = total_after(state, i, state.steps, rates)
 
 
 # ---- states -----------------------------------------------------------------------------------------------
-def new_state(rates: Rates) -> State:
+def new_state(rates: Rates) -> RuleState:
     """The state of a rule before the first step, without clauses."""
-    state: State = _RULES[type(rates)].new_state(0)
+    state: RuleState = _RULES[type(rates)].new_state(0)
     return state
 
 
-def read(state: State, rates: Rates) -> tuple[FloatArray, FloatArray]:
+def read(state: RuleState, rates: Rates) -> tuple[FloatArray, FloatArray]:
     """Return the weights (log-odds) after the last step and their averages over all steps, two arrays of shape (m,)."""
     weights, totals = np.empty((2, len(state.last)))
     _read(state, rates, weights, totals)
@@ -190,7 +194,7 @@ def read(state: State, rates: Rates) -> tuple[FloatArray, FloatArray]:
     return weights, totals / max(state.steps, 1)
 
 
-def arrays_of(state: State) -> dict[str, npt.NDArray[Any]]:
+def arrays_of(state: RuleState) -> dict[str, npt.NDArray[Any]]:
     """The arrays of a state by name, not copied."""
     return {name: values for name, values in state._asdict().items() if name != "steps"}
 

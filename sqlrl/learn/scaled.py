@@ -17,7 +17,7 @@ import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.learn.rules import Rule, register, unit_step
+from sqlrl.learn.rules import UpdateRule, register, unit_step
 
 
 class ScaledRates(NamedTuple):
@@ -121,7 +121,7 @@ def _update_of_rule(state: ScaledState, i: int, delta_n: int, step: int, rates: 
 
 
 register(
-    Rule(
+    UpdateRule(
         ScaledState,
         ScaledRates,
         new_state,

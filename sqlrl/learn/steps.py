@@ -11,10 +11,10 @@ import numpy as np
 from sqlrl.errors import InfeasibleError
 from sqlrl.ground.network import BLOCK, BoolArray, IntArray, Network
 from sqlrl.learn.arrays import (
-    Changes,
-    Components,
+    ClauseTally,
+    CountChanges,
+    SolvedComponents,
     StepRows,
-    Tally,
     WindowArrays,
     component_arrays,
     new_scratch,
@@ -32,7 +32,7 @@ from sqlrl.learn.kernel import (
     soft_examples,
     start_chain,
 )
-from sqlrl.learn.rules import State
+from sqlrl.learn.rules import RuleState
 from sqlrl.learn.settings import Parameters
 from sqlrl.learn.slices import Slices, example_network, flagged_examples
 from sqlrl.learn.worlds import sampled_world, two_worlds
@@ -46,12 +46,12 @@ from sqlrl.training.labels import Names
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class LearnedSteps:
     """What a pass recorded: a row of each example, predicted worlds, shape (n,), and changes of local clauses, steps from 1."""
 
     rows: StepRows
     predicted: BoolArray
-    changes: Changes
+    changes: CountChanges
 
 
 def describer(network: Network, names: Names) -> Callable[[int, Sequence[int]], str]:
@@ -82,8 +82,8 @@ class _Pass:
         self,
         slices: Slices,
         truth: BoolArray,
-        state: State,
-        tally: Tally,
+        state: RuleState,
+        tally: ClauseTally,
         parameters: Parameters,
         names: Names,
         random: Stream,
@@ -92,7 +92,7 @@ class _Pass:
         self.random = random
         self.structure = compile_network(slices.network)
         bounded = compile_bounded(self.structure)
-        self.components: Components = component_arrays(compile_forest(self.structure), bounded, slices.examples)
+        self.components: SolvedComponents = component_arrays(compile_forest(self.structure), bounded, slices.examples)
         self.general: BoolArray = ~(
             self.structure.forest[self.structure.component[self.structure.variables.of_atom]] | bounded.inside
         )
@@ -100,7 +100,7 @@ class _Pass:
         apart = parameters.augmentation > 0 or parameters.sweeps > 0
         self.work = new_scratch(len(tally.met), len(truth), apart=apart)
         self.rows = new_step_rows(len(slices.examples))
-        self.changes: Changes = no_changes()
+        self.changes: CountChanges = no_changes()
         self.used = 0
         self.chain = start_chain(slices, truth) if parameters.sweeps > 0 else None
         self.soft = soft_examples(slices) if parameters.sweeps > 0 else np.ones(len(slices.examples), dtype=np.bool_)
@@ -182,14 +182,14 @@ class _Pass:
 def learn_examples(
     slices: Slices,
     truth: BoolArray,  # shape (n,): the labels
-    state: State,
-    tally: Tally,
+    state: RuleState,
+    tally: ClauseTally,
     parameters: Parameters,
     names: Names,
     random: Stream,
     *,
     compiled: bool = True,  # False: no compiled code; only ties in bounded components may differ
-) -> Learned:
+) -> LearnedSteps:
     """Take one step for each example of a sliced network, in order; `state`, `tally` and `random` change in place, even if it fails."""
     run = _Pass(slices, truth, state, tally, parameters, names, random)
     compiled = compiled and parameters.inference == "exact"
@@ -204,5 +204,5 @@ def learn_examples(
                     (run.sampled if fast[k] else run.other)(k)
                     stage.advance()
     changes, used = run.changes, run.used
-    kept = Changes(changes.step[:used], changes.clause[:used], changes.delta_n[:used], changes.weight[:used])
-    return Learned(run.rows, run.work.predicted, kept)
+    kept = CountChanges(changes.step[:used], changes.clause[:used], changes.delta_n[:used], changes.weight[:used])
+    return LearnedSteps(run.rows, run.work.predicted, kept)

@@ -16,7 +16,7 @@ from typing import Final, Literal, Protocol
 
 from sqlrl import markup
 from sqlrl.errors import InputError, ModelError, Phrase
-from sqlrl.logic.databases import Learns, Opened
+from sqlrl.logic.databases import Learns, OpenedDatabase
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.prolog import quoted
 from sqlrl.wording import counted
@@ -31,7 +31,7 @@ _NOTHING: Mapping[str, Setting] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ModePlace:
     """What may stand at one argument of a literal, with its type."""
 
     kind: Literal["+", "-", "#"]  # a variable that the clause already has, one that may be new, a constant
@@ -49,11 +49,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class BiasMode:
     """One way in which a literal of a predicate may stand in a clause."""
 
     predicate: str
-    places: tuple[Place, ...]
+    places: tuple[ModePlace, ...]
     recall: int | None  # at most so many atoms for the same input constants; None (`*`) sets no limit
     line: int = field(default=0, compare=False)  # in the source, from 1; 0 if it has none
     _repr_html_ = markup.field_table
@@ -115,10 +115,10 @@ class Bias:
     ('p', ('q',), 2)
     """
 
-    head: Mode
-    body: tuple[Mode, ...]
+    head: BiasMode
+    body: tuple[BiasMode, ...]
     settings: Mapping[str, Setting] = field(default_factory=lambda: _NOTHING)
-    unused: tuple[Mode, ...] = ()
+    unused: tuple[BiasMode, ...] = ()
     unknown: Mapping[str, Setting] = field(default_factory=lambda: _NOTHING)
     path: str = field(default="<text>", compare=False)
     _repr_html_ = markup.field_table
@@ -137,7 +137,7 @@ class Bias:
     @classmethod
     def derive(
         cls,
-        db: Opened[Learns[_Deriving]],
+        db: OpenedDatabase[Learns[_Deriving]],
         target: str,
         *,
         body: Collection[str] | None = None,

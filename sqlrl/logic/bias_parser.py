@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal, cast
 
 from sqlrl.errors import BiasWarning, Parameter, ParseError, Phrase, warn
-from sqlrl.logic.bias import KINDS, Bias, Mode, Place, Setting
-from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token, check_text, nearest, read_text
+from sqlrl.logic.bias import KINDS, Bias, BiasMode, ModePlace, Setting
+from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, SourceText, Token, check_text, nearest, read_text
 from sqlrl.logic.limits import LONGEST_NUMBER
 from sqlrl.logic.prolog import PrologParser
 from sqlrl.wording import counted
@@ -100,7 +100,7 @@ def parse_bias(text: str, *, source: str = "<text>", target: str | None = None) 
                ^
     """
     check_text(text, "a bias", "read files with read_bias")
-    parser = _BiasParser(Source(text, source))
+    parser = _BiasParser(SourceText(text, source))
     bias = parser.read(target)
     if bias.unknown:
         named = ", ".join(bias.unknown)
@@ -149,7 +149,7 @@ def read_bias(path: str | Path, *, target: str | None = None) -> Bias:
     return parse_bias(read_text(path, parse="sqlrl.parse_bias"), source=str(path), target=target)
 
 
-def _signature(mode: Mode) -> str:
+def _signature(mode: BiasMode) -> str:
     return f"{mode.predicate}/{mode.arity}"
 
 
@@ -169,20 +169,20 @@ class _Indicator:
 class _Declared:
     """A mode and the token of its predicate."""
 
-    mode: Mode
+    mode: BiasMode
     token: Token
 
 
 class _BiasParser(PrologParser):
     """Reads the directives of one text."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         super().__init__(source)
         self._heads: list[_Declared] = []
         self._bodies: list[_Declared] = []
         self._either: list[_Declared] = []
         # By the list of a mode, its predicate and its places.
-        self._modes: dict[tuple[int, str, tuple[Place, ...]], Mode] = {}
+        self._modes: dict[tuple[int, str, tuple[ModePlace, ...]], BiasMode] = {}
         self._determinations: list[tuple[_Indicator, _Indicator]] = []
         self._settings: dict[str, tuple[Setting, Token]] = {}
 
@@ -251,13 +251,13 @@ class _BiasParser(PrologParser):
         recall = self._recall()
         self.expect(",", " after the recall")
         name = self.name("the name of a predicate")
-        places: list[Place] = []
+        places: list[ModePlace] = []
         if self.accept("("):
             places.append(self._place())
             while self.accept(","):
                 places.append(self._place())
             self.expect(")", " or ','")
-        mode = Mode(name.text, tuple(places), recall, self.source.line(name))
+        mode = BiasMode(name.text, tuple(places), recall, self.source.line(name))
         key = (id(into), mode.predicate, mode.places)
         same = self._modes.setdefault(key, mode)
         if same is mode:
@@ -279,13 +279,13 @@ class _BiasParser(PrologParser):
             raise self.fault(f"the recall is {int(text)}: expected 1 or more, or '*' for no limit", start)
         return int(text)
 
-    def _place(self) -> Place:
+    def _place(self) -> ModePlace:
         if not self.at(*KINDS):
             raise self.unexpected("'+type' (input), '-type' (output) or '#type' (a constant)")
         kind = self.take()
         if self.token.kind not in (NAME, STRING) or not self.token.text:
             raise self.fault(f"the place '{kind.text}' has no type: expected a name after it, as {kind.text}drug", kind)
-        return Place(cast('Literal["+", "-", "#"]', kind.text), self.take().text)
+        return ModePlace(cast('Literal["+", "-", "#"]', kind.text), self.take().text)
 
     def _indicator(self) -> _Indicator:
         name = self.name("the name of a predicate with its number of arguments, as great/2")
@@ -326,7 +326,7 @@ class _BiasParser(PrologParser):
     # ---- what belongs together --------------------------------------------------------------------------------
 
     def _check_arities(self) -> None:
-        arities: dict[str, Mode] = {}
+        arities: dict[str, BiasMode] = {}
         for declared in [*self._heads, *self._bodies]:
             first = arities.setdefault(declared.mode.predicate, declared.mode)
             if first.arity != declared.mode.arity:
@@ -354,7 +354,7 @@ class _BiasParser(PrologParser):
             raise self.fault(problem, chosen[1].token)
         return chosen[0]
 
-    def _determined(self, head: _Declared) -> tuple[tuple[Mode, ...], tuple[Mode, ...]]:
+    def _determined(self, head: _Declared) -> tuple[tuple[BiasMode, ...], tuple[BiasMode, ...]]:
         """Return the body modes that the target's determinations allow, and the rest."""
         arities = {d.mode.predicate: d.mode.arity for d in [*self._heads, *self._bodies]}
         for indicator in (i for pair in self._determinations for i in pair):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from sqlrl import markup
 from sqlrl.arguments import predicate_names, refuse
 from sqlrl.errors import InputError, ModelError, Parameter
-from sqlrl.logic.conjunctions import Place, fault, format_part, literal_of
+from sqlrl.logic.conjunctions import TextPlace, fault, format_part, literal_of
 from sqlrl.logic.isomorphism import Distinct
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.limits import LONGEST_CLAUSE
@@ -144,7 +144,7 @@ class _Use:
 
     type: str
     what: str
-    place: Place
+    place: TextPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class _Site:
         return self.symbol is not None and (self.symbol.kind != "compounder" or self.symbol.most == 1)
 
 
-def _at(place: Place) -> str:
+def _at(place: TextPlace) -> str:
     """Return in which line something stands; a text of one line was given by hand."""
     return f" in line {place.line}" if "\n" in place.source.text else ""
 
@@ -309,7 +309,7 @@ class _Call:
         return sizes[0] * self.symbol.most if self.chains is not None else sum(sizes[: self.symbol.most])
 
 
-def _place(origin: _Origin) -> Place:
+def _place(origin: _Origin) -> TextPlace:
     """Return where a literal of a candidate was written."""
     source, number = origin
     return source.place(number)
@@ -405,7 +405,7 @@ def _number(count: int, word: str) -> str:
     return counted(count, word) if count <= _LONGEST_WRITTEN else f"more than 10^15 {word}s"
 
 
-class Listing:
+class TemplateListing:
     """The templates of a grammar under the declarations of a model; all of them are checked when it is made."""
 
     def __init__(
@@ -480,7 +480,7 @@ class Listing:
             found.append({name: use.type for name, use in seen.items()})
         return found
 
-    def _see(self, literal: Literal, place: Place, seen: dict[str, _Use]) -> None:
+    def _see(self, literal: Literal, place: TextPlace, seen: dict[str, _Use]) -> None:
         """Check a literal against the declarations, and that its variables have one type in each conjunction."""
         declared = self._predicates.get(literal.predicate)
         if declared is None:
@@ -512,7 +512,7 @@ class Listing:
             return True
         return constant.name in self._listed.setdefault(kind, frozenset(self._constants[kind]))
 
-    def _unlisted(self, constant: Constant, kind: str, place: Place) -> ModelError:
+    def _unlisted(self, constant: Constant, kind: str, place: TextPlace) -> ModelError:
         hint = nearest(constant.name, self._constants[kind])
         return fault(f"the constant {constant} is not among those declared for the type {kind!r}{hint}", place)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlrl import markup
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
 from sqlrl.logic.formulas import QUANTIFIERS, FormulaParser, TermMention
-from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, tokenize
+from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, SourceText, tokenize
 from sqlrl.logic.terms import Atom, BothSigns, Equal, EqualityLiteral, Formula, Literal, Not, Variable
 
 Part = Literal | EqualityLiteral | BothSigns
@@ -15,10 +15,10 @@ Part = Literal | EqualityLiteral | BothSigns
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextPlace:
     """Where something stands in a text."""
 
-    source: Source
+    source: SourceText
     offset: int
     _repr_html_ = markup.field_table
 
@@ -28,7 +28,7 @@ class Place:
         return self.source.position(self.offset)[0]
 
 
-def fault(problem: str, place: Place | None) -> ModelError:
+def fault(problem: str, place: TextPlace | None) -> ModelError:
     """Return an error that shows a place; what was made by hand has none."""
     return ModelError(problem) if place is None else place.source.error(ModelError, problem, place.offset)
 
@@ -43,12 +43,12 @@ class ConjunctionParser(FormulaParser):
 
     def conjunction(
         self, what: str, arguments: tuple[str, ...] | None = None
-    ) -> tuple[tuple[Part, ...], tuple[Place, ...]]:
+    ) -> tuple[tuple[Part, ...], tuple[TextPlace, ...]]:
         """Read `what` ("a template" or "an expansion") and the place of each literal; a bare name takes the `arguments`."""
         parts: list[Part] = []
-        places: list[Place] = []
+        places: list[TextPlace] = []
         while True:
-            places.append(Place(self.source, self.token.start))
+            places.append(TextPlace(self.source, self.token.start))
             parts.append(self._part(what, arguments))
             if not self.accept("^"):
                 break
@@ -122,9 +122,9 @@ def literal_of(formula: Formula) -> Literal | EqualityLiteral:
 
 def parse_conjunction(
     text: str, what: str, path: str, arguments: tuple[str, ...] | None = None
-) -> tuple[tuple[Part, ...], tuple[Place, ...]]:
+) -> tuple[tuple[Part, ...], tuple[TextPlace, ...]]:
     """Parse a text that is one conjunction; see `ConjunctionParser.conjunction`."""
-    source = Source(text, path)
+    source = SourceText(text, path)
     parser = ConjunctionParser(source, tokenize(source))
     parser.skip_lines()
     found = parser.conjunction(what, arguments)

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 _Part_co = TypeVar("_Part_co", covariant=True)
 
 
-class Opened(Protocol[_Part_co]):
+class OpenedDatabase(Protocol[_Part_co]):
     """A database, `sqlrl.Database`, of whose `advanced` part something is asked."""
 
     @property

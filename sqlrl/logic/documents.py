@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from sqlrl.errors import InputError, ParseError
-from sqlrl.logic.lexer import Source
+from sqlrl.logic.lexer import SourceText
 from sqlrl.logic.limits import DEEPEST_JSON
 from sqlrl.wording import check_characters, shortened
 
@@ -55,10 +55,10 @@ class Node:
         return repr(shortened(self.value)) if self.kind == TEXT else shortened(self.value)
 
 
-class Quoted(Source):
+class QuotedText(SourceText):
     """A text that stands inside of another one, in which errors show it."""
 
-    def __init__(self, node: Node, whole: Source) -> None:
+    def __init__(self, node: Node, whole: SourceText) -> None:
         super().__init__(node.value, whole.path, quotable=whole.quotable)
         self._node, self._whole = node, whole
 
@@ -72,7 +72,7 @@ class Quoted(Source):
 class Document:
     """A text that was read, and its root."""
 
-    def __init__(self, root: Node, source: Source) -> None:
+    def __init__(self, root: Node, source: SourceText) -> None:
         self.root, self.source = root, source
 
     def fail(self, problem: str, node: Node) -> NoReturn:
@@ -107,7 +107,7 @@ def is_json(text: str) -> bool:
     return text.startswith("{", blank.end() if blank else 0)
 
 
-def parse_json_document(source: Source) -> Document:
+def parse_json_document(source: SourceText) -> Document:
     """Parse JSON with the extensions that this module's docstring lists."""
     reader = _JSON(source)
     root = reader.value(0)
@@ -118,7 +118,7 @@ def parse_json_document(source: Source) -> Document:
 
 
 class _JSON:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self.source, self.text, self.place = source, source.text, 0
 
     def unexpected(self, expected: str) -> ParseError:
@@ -220,7 +220,7 @@ class _JSON:
 # ---- YAML --------------------------------------------------------------------------------------------
 
 
-def parse_yaml_document(source: Source) -> Document:
+def parse_yaml_document(source: SourceText) -> Document:
     """Parse one YAML document without aliases, all of whose scalars stay texts: no booleans, no dates."""
     try:
         import yaml
@@ -265,7 +265,7 @@ def _collection(first: Any, nodes: list[Node], yaml: Any) -> Node:
     return Node(OBJECT, tuple(zip(nodes[::2], nodes[1::2], strict=True)), offset)
 
 
-def _scalar(event: Any, source: Source) -> Node:
+def _scalar(event: Any, source: SourceText) -> Node:
     offset = event.start_mark.index
     start = offset + (event.style in ("'", '"'))
     text: str = event.value

@@ -15,7 +15,7 @@ from sqlrl.logic.lexer import (
     NUMBER,
     SIGN,
     STRING,
-    Source,
+    SourceText,
     Token,
     check_text,
     nearest,
@@ -85,7 +85,7 @@ def iterate_evidence(
         sign, name, arguments = match.groups()
         constants = (*map(str.strip, arguments.split(",")),)
         if declared is not None and (name not in declared or len(declared[name].arguments) != len(constants)):
-            _check(Source(line, path, number), match.start(2), name, len(constants), declared)
+            _check(SourceText(line, path, number), match.start(2), name, len(constants), declared)
         yield EvidenceAtom(name, constants, not sign, None, number)
 
 
@@ -97,13 +97,13 @@ def parse_domains(text: str, *, path: str = "<text>") -> dict[str, tuple[str, ..
     text = _COMMENT_OR_STRING.sub(_blank, text) if "/*" in text else text
     for number, line in enumerate(text.split("\n"), 1):
         if _DOMAIN.match(line):
-            source = Source(line, path, number)
+            source = SourceText(line, path, number)
             name, listed = _domain(source, [t for t in tokenize(source) if t.kind != NEWLINE])
             found[name] = tuple(dict.fromkeys((*found.get(name, ()), *listed)))
     return found
 
 
-def _domain(source: Source, tokens: list[Token]) -> tuple[str, tuple[str, ...]]:
+def _domain(source: SourceText, tokens: list[Token]) -> tuple[str, tuple[str, ...]]:
     """Read `type = {A, B}`."""
     constants, at = _listed(source, tokens, 3, "}")
     if tokens[at].kind != END:
@@ -119,7 +119,7 @@ def _blank(match: re.Match[str]) -> str:
 
 def _slow(line: str, number: int, path: str, declared: Mapping[str, Predicate] | None) -> Iterator[EvidenceAtom]:
     """Parse a line that the fast pattern does not cover."""
-    source = Source(line, path, number)
+    source = SourceText(line, path, number)
     tokens = [t for t in tokenize(source) if t.kind != NEWLINE]
     if tokens[0].kind == END:
         return
@@ -149,7 +149,7 @@ def _slow(line: str, number: int, path: str, declared: Mapping[str, Predicate] |
     yield EvidenceAtom(name.text, constants, truth, probability, number)
 
 
-def _probability(source: Source, tokens: list[Token]) -> tuple[float | None, int]:
+def _probability(source: SourceText, tokens: list[Token]) -> tuple[float | None, int]:
     """Read the probability of soft evidence, if there is one; return where the atom starts."""
     sign = tokens[0].kind == SIGN and tokens[0].text in ("+", "-", ".")
     if tokens[0].kind != NUMBER and not (sign and tokens[1].kind == NUMBER):
@@ -165,14 +165,14 @@ def _probability(source: Source, tokens: list[Token]) -> tuple[float | None, int
     return value, at
 
 
-def _constants(source: Source, tokens: list[Token], at: int) -> tuple[tuple[str, ...], int]:
+def _constants(source: SourceText, tokens: list[Token], at: int) -> tuple[tuple[str, ...], int]:
     """Read `(A, "b c", 3)`; return the constants and the position behind."""
     if not (tokens[at].kind == SIGN and tokens[at].text == "("):
         return (), at
     return _listed(source, tokens, at + 1, ")")
 
 
-def _listed(source: Source, tokens: list[Token], at: int, end: str) -> tuple[tuple[str, ...], int]:
+def _listed(source: SourceText, tokens: list[Token], at: int, end: str) -> tuple[tuple[str, ...], int]:
     """Read `A, "b c", 3` up to a bracket; return the constants and the position behind that."""
     found: list[str] = []
     while not (tokens[at].kind == SIGN and tokens[at].text == end):
@@ -189,7 +189,7 @@ def _listed(source: Source, tokens: list[Token], at: int, end: str) -> tuple[tup
     return tuple(found), at + 1
 
 
-def _check(source: Source, offset: int, name: str, arity: int, declared: Mapping[str, Predicate]) -> None:
+def _check(source: SourceText, offset: int, name: str, arity: int, declared: Mapping[str, Predicate]) -> None:
     if name not in declared:
         hint = nearest(name, declared) or "; expected one that the model declares"
         raise source.error(ModelError, f"unknown predicate {name!r}{hint}", offset)

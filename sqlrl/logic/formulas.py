@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
-from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Cursor, Source, Token, nearest, tokenize
+from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, STRING, Cursor, SourceText, Token, nearest, tokenize
 from sqlrl.logic.limits import DEEPEST
 from sqlrl.logic.model import Model
 from sqlrl.logic.terms import (
@@ -90,7 +90,7 @@ class Mentions:
 class FormulaParser(Cursor):
     """Reads formulas from a list of tokens; `rename` maps the constants of the text to those of the data."""
 
-    def __init__(self, source: Source, tokens: list[Token], rename: Rename = str) -> None:
+    def __init__(self, source: SourceText, tokens: list[Token], rename: Rename = str) -> None:
         super().__init__(source, tokens)
         self.rename = rename
         self.mentions = Mentions()
@@ -336,7 +336,7 @@ def is_constant(name: str) -> bool:
 
 # ---- static checks, with errors that point at the text -----------------------------------------------
 def check(
-    source: Source, mentions: Mentions, predicates: Mapping[str, Predicate], types: Mapping[str, tuple[str, ...]]
+    source: SourceText, mentions: Mentions, predicates: Mapping[str, Predicate], types: Mapping[str, tuple[str, ...]]
 ) -> None:
     """Check a formula against the declared predicates, types and constants; the ModelError points at the first fault."""
     known = _Types(source, types)
@@ -350,7 +350,7 @@ def check(
             raise source.error(ModelError, f"the quantified variable {token.text} occurs nowhere in its scope", token)
 
 
-def _check_atom(source: Source, atom: AtomMention, predicates: Mapping[str, Predicate]) -> None:
+def _check_atom(source: SourceText, atom: AtomMention, predicates: Mapping[str, Predicate]) -> None:
     if atom.predicate not in predicates:
         hint = nearest(atom.predicate, predicates)
         problem = f"unknown predicate {atom.predicate!r}{hint or '; expected one that a line before declares'}"
@@ -369,7 +369,7 @@ def _check_atom(source: Source, atom: AtomMention, predicates: Mapping[str, Pred
 class _Types:
     """The types of the variables of one formula, learned while its terms are seen."""
 
-    def __init__(self, source: Source, types: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, source: SourceText, types: Mapping[str, tuple[str, ...]]) -> None:
         self.source = source
         self.of: dict[Binding, tuple[str, Token]] = {}
         self._types = types
@@ -433,7 +433,7 @@ def parse_formula(
     text: str, model_or_predicates: Model | Mapping[str, Predicate] | None = None, *, path: str = "<text>"
 ) -> Formula:
     """Parse one formula, and check it against the declarations if they are given."""
-    source = Source(text, path)
+    source = SourceText(text, path)
     parser = FormulaParser(source, tokenize(source))
     parser.skip_lines()
     formula = parser.rule()

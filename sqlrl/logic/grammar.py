@@ -12,9 +12,9 @@ from typing import Protocol, TypeVar
 
 from sqlrl import markup
 from sqlrl.errors import ModelError
-from sqlrl.logic.candidates import Candidate, Listing
+from sqlrl.logic.candidates import Candidate, TemplateListing
 from sqlrl.logic.conjunctions import fault, format_part
-from sqlrl.logic.databases import Learns, Opened
+from sqlrl.logic.databases import Learns, OpenedDatabase
 from sqlrl.logic.limits import MOST_CANDIDATES
 from sqlrl.logic.model import Model
 from sqlrl.logic.templates import (
@@ -130,10 +130,10 @@ class Grammar:
         >>> grammar.count(parse_mln("p(a)\nq(a)\nr(a)\nt(a)"), "t")
         12
         """
-        return Listing(self.symbols, self.templates, model, targets).count()
+        return TemplateListing(self.symbols, self.templates, model, targets).count()
 
     def candidates(
-        self, db: Opened[Learns[_Lister[_Listed_co]]], model: Model, *, limit: int = MOST_CANDIDATES
+        self, db: OpenedDatabase[Learns[_Lister[_Listed_co]]], model: Model, *, limit: int = MOST_CANDIDATES
     ) -> _Listed_co:
         r"""List the candidates of these templates on the data of a database, with the query that counts the labels which each of them selects.
 
@@ -220,7 +220,7 @@ class Grammar:
         likes(x, a) ^ likes(z, a) ^ friends(z, y) ^ t(x) ^ t(y)
         likes(x, a) ^ likes(z, a) ^ likes(z, a2) ^ likes(y, a2) ^ t(x) ^ t(y)
         """
-        return Listing(self.symbols, self.templates, model, targets).expand(limit)
+        return TemplateListing(self.symbols, self.templates, model, targets).expand(limit)
 
 
 def _several(given: object, kind: type[_Value], name: str, instead: str) -> tuple[_Value, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from sqlrl.errors import ParseError
-from sqlrl.logic.conjunctions import ConjunctionParser, Place
+from sqlrl.logic.conjunctions import ConjunctionParser, TextPlace
 from sqlrl.logic.grammar import Grammar
-from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, Source, check_text, nearest, read_text, tokenize
+from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, SourceText, check_text, nearest, read_text, tokenize
 from sqlrl.logic.limits import LONGEST_CLAUSE, LONGEST_NUMBER
 from sqlrl.logic.templates import COMPOUNDER, EXTENDER, KINDS, ONE, Expansion, Kind, Symbol, Template, is_symbol, plain
 
@@ -66,7 +66,7 @@ def parse_grammar(text: str, source: str = "<text>") -> Grammar:
                                              ^
     """
     check_text(text, "a grammar", "read files with read_grammar")
-    return _GrammarParser(Source(text, source)).read()
+    return _GrammarParser(SourceText(text, source)).read()
 
 
 def read_grammar(path: str | Path) -> Grammar:
@@ -103,7 +103,7 @@ def read_grammar(path: str | Path) -> Grammar:
 class _GrammarParser(ConjunctionParser):
     """Reads the lines of one text."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         super().__init__(source, tokenize(source))
 
     def read(self) -> Grammar:
@@ -167,7 +167,7 @@ class _GrammarParser(ConjunctionParser):
         self._open.pop()
         self.take()
         kind, most = self._kind()
-        return Symbol(name.text, variables, expansions, kind, most, Place(self.source, name.start))
+        return Symbol(name.text, variables, expansions, kind, most, TextPlace(self.source, name.start))
 
     def _kind(self) -> tuple[Kind, int]:
         """Read `compounder k`, `extender k` or nothing."""

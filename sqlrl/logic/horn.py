@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlrl.errors import ModelError
-from sqlrl.logic.lexer import Source
+from sqlrl.logic.lexer import SourceText
 from sqlrl.logic.prolog import quoted
 from sqlrl.logic.terms import Term, Variable
 
@@ -47,7 +47,7 @@ class HornRule:
     body: tuple[HornAtom, ...] = ()  # the positive literals
     negated: tuple[HornAtom, ...] = ()  # `_` in one is any constant: no such atom holds
     unequal: tuple[tuple[Term, Term], ...] = ()
-    source: Source = field(default_factory=lambda: Source(""), compare=False, repr=False)
+    source: SourceText = field(default_factory=lambda: SourceText(""), compare=False, repr=False)
     # What the text calls each variable.
     written: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
@@ -92,7 +92,7 @@ class Definitions:
 
 
 @dataclass(frozen=True)
-class Component:
+class DefinedTogether:
     """Predicates that are defined through each other, or one predicate alone, in the order of the text."""
 
     predicates: tuple[str, ...]
@@ -114,7 +114,7 @@ class Component:
         return tuple(name for name in found if name not in self.predicates)
 
 
-def components(definitions: Definitions) -> tuple[Component, ...]:
+def components(definitions: Definitions) -> tuple[DefinedTogether, ...]:
     """Return the components of definitions, each after those that it uses."""
     rules: dict[str, list[HornRule]] = {}
     for rule in definitions.rules:
@@ -124,18 +124,18 @@ def components(definitions: Definitions) -> tuple[Component, ...]:
         for name, own in rules.items()
     }
     place = {name: number for number, name in enumerate(rules)}
-    found: list[Component] = []
+    found: list[DefinedTogether] = []
     for group in _groups(rules, uses):
         predicates = tuple(sorted(group, key=place.__getitem__))
         own_rules = tuple(rule for name in predicates for rule in rules[name])
         recursive = any(used in group for name in predicates for used in uses[name])
-        component = Component(predicates, own_rules, recursive)
+        component = DefinedTogether(predicates, own_rules, recursive)
         _check(component)
         found.append(component)
     return tuple(found)
 
 
-def _check(component: Component) -> None:
+def _check(component: DefinedTogether) -> None:
     """Refuse recursion through a negation, and recursion that nothing starts."""
     for rule in component.rules:
         for atom in rule.negated:
@@ -154,7 +154,7 @@ def _check(component: Component) -> None:
         raise first.source.error(ModelError, problem, first.head.offset)
 
 
-def _cycle(component: Component, start: str, negated: str) -> str:
+def _cycle(component: DefinedTogether, start: str, negated: str) -> str:
     """Return the shortest way from a predicate through the negation of another one back to itself."""
     uses: dict[str, dict[str, str]] = {}
     for rule in component.rules:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlrl.errors import InputError, ModelError, Parameter, ParseError, Quoted, UnsupportedError
+from sqlrl.errors import DoubleQuoted, InputError, ModelError, Parameter, ParseError, UnsupportedError
 from sqlrl.logic.horn import ANONYMOUS, Definitions, HornAtom, HornRule
-from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token, check_text
+from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, SourceText, Token, check_text
 from sqlrl.logic.prolog import STOP, PrologParser
 from sqlrl.logic.terms import Constant, Term, Variable
 from sqlrl.wording import counted
@@ -27,7 +27,7 @@ def parse_definitions(text: str, *, variables: str = LOWER, path: str = "<text>"
     check_text(text, "definitions", "give rules such as 'p(x) :- q(x).', or a pathlib.Path for a file of them")
     if variables not in (LOWER, UPPER):
         raise InputError(f'variables is {variables!r}: expected "lower" (as in models) or "upper" (as in Prolog)')
-    return _HornParser(Source(text, path), variables).read()
+    return _HornParser(SourceText(text, path), variables).read()
 
 
 @dataclass
@@ -43,7 +43,7 @@ class _Body:
 class _HornParser(PrologParser):
     """Reads the rules of one text."""
 
-    def __init__(self, source: Source, convention: str) -> None:
+    def __init__(self, source: SourceText, convention: str) -> None:
         super().__init__(source)
         self._convention = convention
         self._arities: dict[str, tuple[int, Token]] = {}
@@ -185,7 +185,7 @@ class _HornParser(PrologParser):
             first, other, where, here = "a small letter", LOWER, "the convention of models", ", as in Prolog"
         problem = (
             f"this rule has no variable: names that begin with {first} are constants here{here}; "
-            f"pass {Parameter('variables', Quoted(other))} for {where}"
+            f"pass {Parameter('variables', DoubleQuoted(other))} for {where}"
         )
         raise self.source.error(ModelError, problem, start)
 
@@ -193,7 +193,7 @@ class _HornParser(PrologParser):
 # ---- equalities and safety ------------------------------------------------------------------------------------
 
 
-def _normal(head: HornAtom, body: _Body, source: Source, written: Mapping[str, str]) -> HornRule:
+def _normal(head: HornAtom, body: _Body, source: SourceText, written: Mapping[str, str]) -> HornRule:
     """Return a rule with its equalities put into its terms, checked; `written` is what its variables are called in the text."""
     same = _merged(body, source)
     # Numbered in the order in which the rule is written again.
@@ -221,7 +221,7 @@ def _is_anonymous(term: Term) -> bool:
     return isinstance(term, Variable) and term.name.startswith(ANONYMOUS)
 
 
-def _merged(body: _Body, source: Source) -> dict[Term, Term]:
+def _merged(body: _Body, source: SourceText) -> dict[Term, Term]:
     """Return what stands for each variable of the equalities: a constant, or the variable that stands first."""
     same: dict[Term, Term] = {}
 

@@ -92,7 +92,7 @@ class Token:
         return f"the string {text!r}" if self.kind == STRING else f"'{text}'"
 
 
-class Source:
+class SourceText:
     """A text with its path, which turns offsets into lines and columns; its errors show a line only if it is `quotable`."""
 
     def __init__(self, text: str, path: str = "<text>", first_line: int = 1, *, quotable: bool = True) -> None:
@@ -124,7 +124,7 @@ class Source:
         return error
 
 
-def tokenize(source: Source) -> list[Token]:
+def tokenize(source: SourceText) -> list[Token]:
     """Split a text into tokens; comments and blanks vanish, the ends of lines stay, the last token is the end."""
     tokens: list[Token] = []
     text, offset = source.text, 0
@@ -145,7 +145,7 @@ def tokenize(source: Source) -> list[Token]:
     return tokens
 
 
-def _token(source: Source, match: re.Match[str]) -> Token:
+def _token(source: SourceText, match: re.Match[str]) -> Token:
     kind, text = match.lastgroup or "", match.group()
     start, end = match.span()
     if kind == "string":
@@ -157,7 +157,7 @@ def _token(source: Source, match: re.Match[str]) -> Token:
     return Token({"number": NUMBER, "name": NAME}.get(kind, SIGN), text, start, end)
 
 
-def signed_number(source: Source, number: Token, sign: Token | None = None) -> float:
+def signed_number(source: SourceText, number: Token, sign: Token | None = None) -> float:
     """Return the value of a number and of a sign that may stand before it; a negative number has its sign in its token."""
     if sign is None:
         return float(number.text)
@@ -166,7 +166,7 @@ def signed_number(source: Source, number: Token, sign: Token | None = None) -> f
     return float(sign.text + number.text)
 
 
-def unescape(text: str, source: Source, offset: int) -> str:
+def unescape(text: str, source: SourceText, offset: int) -> str:
     r"""Replace the escapes of a quoted constant; `text` is what stands between the quotes, at `offset` in the source."""
     if "\\" not in text:
         return text
@@ -193,7 +193,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 class Cursor:
     """Reads a list of tokens, whose last one is the end; `position` is the next one."""
 
-    def __init__(self, source: Source, tokens: list[Token]) -> None:
+    def __init__(self, source: SourceText, tokens: list[Token]) -> None:
         self.source, self.tokens = source, tokens
         self.position = 0
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from sqlrl import markup
 from sqlrl.errors import InputError, ModelError
-from sqlrl.logic.conjunctions import Place, fault
+from sqlrl.logic.conjunctions import TextPlace, fault
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.printer import is_identifier
 from sqlrl.logic.terms import Constant, Predicate
@@ -41,7 +41,7 @@ class PredicatePair:
     # The types of the arguments, where they were written.
     source_types: tuple[str, ...] | None = field(default=None, compare=False)
     target_types: tuple[str, ...] | None = field(default=None, compare=False)
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: TextPlace | None = field(default=None, compare=False, repr=False)
     _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
@@ -55,8 +55,8 @@ class ConstantPair:
     type: str
     source: str
     target: str | None
-    place: Place | None = field(default=None, compare=False, repr=False)
-    type_place: Place | None = field(default=None, compare=False, repr=False)  # where its type stands
+    place: TextPlace | None = field(default=None, compare=False, repr=False)
+    type_place: TextPlace | None = field(default=None, compare=False, repr=False)  # where its type stands
     _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
@@ -346,7 +346,7 @@ def _repeated(mapping: PredicateMapping) -> list[str]:
     return faults
 
 
-def _line_of(place: Place | None) -> str:
+def _line_of(place: TextPlace | None) -> str:
     return "" if place is None else f" in line {place.line}"
 
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from sqlrl.errors import ParseError
-from sqlrl.logic.conjunctions import Place
+from sqlrl.logic.conjunctions import TextPlace
 from sqlrl.logic.lexer import (
     END,
     NAME,
@@ -14,7 +14,7 @@ from sqlrl.logic.lexer import (
     NUMBER,
     STRING,
     Cursor,
-    Source,
+    SourceText,
     Token,
     check_text,
     read_text,
@@ -73,7 +73,7 @@ def parse_mapping(text: str, source: str = "<text>") -> PredicateMapping:
       ^
     """
     check_text(text, "a mapping", "read files with read_mapping, and make one of a dict with PredicateMapping")
-    return _MappingParser(Source(text, source)).read()
+    return _MappingParser(SourceText(text, source)).read()
 
 
 def read_mapping(path: str | Path) -> PredicateMapping:
@@ -108,10 +108,10 @@ def read_mapping(path: str | Path) -> PredicateMapping:
 class _MappingParser(Cursor):
     """Reads the lines of one text."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         blanked = _HASH_COMMENT.sub(lambda match: match[1] or " " * len(match[0]), source.text)
         # Of the same length, so that places are those of the text.
-        super().__init__(source, tokenize(Source(blanked, source.path)))
+        super().__init__(source, tokenize(SourceText(blanked, source.path)))
 
     def read(self) -> PredicateMapping:
         """Read all pairs."""
@@ -151,7 +151,7 @@ class _MappingParser(Cursor):
         if self.token.kind != NAME:
             raise self.unexpected(f"a target predicate, or {NONE}")
         target = self.take()
-        place = Place(self.source, name.start)
+        place = TextPlace(self.source, name.start)
         if target.text == NONE:
             return PredicatePair(name.text, None, source_types, None, place)
         return PredicatePair(name.text, target.text, source_types, self._types(), place)
@@ -175,13 +175,13 @@ class _MappingParser(Cursor):
     def _constants(self, kind: Token) -> list[ConstantPair]:
         """Read the constants of a type, in braces."""
         opened = self.expect("{", " and the constants of the type, as in 'position = {Faculty -> Lead}'")
-        type_place = Place(self.source, kind.start)
+        type_place = TextPlace(self.source, kind.start)
         found: list[ConstantPair] = []
         self._skip_lines()
         while not self.at("}"):
             if found:
                 self._inside(opened, ",", " or '}'")
-            place = Place(self.source, self.token.start)
+            place = TextPlace(self.source, self.token.start)
             source = self._constant(opened, f"a constant of the type {kind.text}")
             if source is None:
                 problem = f'{NONE} is the word for no counterpart: a target constant that stands for none is left out; a constant of that name is written "{NONE}"'

@@ -34,7 +34,7 @@ from sqlrl.logic.lexer import (
     NUMBER,
     SIGN,
     STRING,
-    Source,
+    SourceText,
     Token,
     check_text,
     nearest,
@@ -134,7 +134,7 @@ def _literal_terms(formula: Formula) -> tuple[Term, ...] | None:
 # ---- the first line of a saved file ------------------------------------------------------------------
 
 
-def _read_header(source: Source) -> dict[str, Any]:
+def _read_header(source: SourceText) -> dict[str, Any]:
     r"""Return what the first line says: query, semantics, whether the model was learned, its templates; nothing if it says nothing."""
     text, path = source.text, source.path
     header = _HEADER.match(text)
@@ -177,7 +177,7 @@ _FITS: Mapping[str, Callable[[object], bool]] = {
 """What values of the first line are like."""
 
 
-def _header_bins(program: Program) -> dict[str, Edges]:
+def _header_bins(program: ParsedProgram) -> dict[str, Edges]:
     """Return the edges by type that first lines say; ModelError if two differ, or one has none that a model can have."""
     found: dict[str, Edges] = {}
     kinds = {kind for predicate in program.predicates.values() for kind in predicate.types}
@@ -205,7 +205,7 @@ def _header_semantics(header: Mapping[str, Any], path: str, semantics: str | Non
 # ---- statements: includes, declarations, rules, over one or several files ----------------------------
 
 
-class Program:
+class ParsedProgram:
     """The declarations and rules read so far, over all included files."""
 
     def __init__(
@@ -216,7 +216,7 @@ class Program:
         self.declared_types: set[str] = set()
         self.rules: list[Rule] = []
         self.scoping = ScopingRules()
-        self._pending: list[tuple[Source, Mentions]] = []
+        self._pending: list[tuple[SourceText, Mentions]] = []
         self._constants, self._fold = constants, fold_case
         self._reading: list[Path] = []
         self._read: set[Path] = set()
@@ -235,7 +235,7 @@ class Program:
             return self._constants[constant]
         return constant.lower() if self._fold else constant
 
-    def read(self, source: Source, path: Path | None) -> None:
+    def read(self, source: SourceText, path: Path | None) -> None:
         """Read a text into this program; the checks wait until all declarations are known."""
         self.headers.append((source.path, _read_header(source)))
         if path is not None:
@@ -246,7 +246,7 @@ class Program:
         if path is not None:
             self._reading.pop()
 
-    def include(self, source: Source, where: Token, path: Path | None) -> None:
+    def include(self, source: SourceText, where: Token, path: Path | None) -> None:
         """Read the file that an `#include` names, unless it was read before: its rules count once."""
         name = where.text
         if name.endswith(".cpp"):
@@ -273,14 +273,14 @@ class Program:
             raise source.error(ParseError, problem, where)
         # Any file may be named, also by a link: what is wrong with it is told without its lines if it is no model.
         quotable = source.quotable and target.resolve().suffix.lower() == ".mln"
-        self.read(Source(read_text(target), str(target), quotable=quotable), target)
+        self.read(SourceText(read_text(target), str(target), quotable=quotable), target)
 
-    def add(self, rule: Rule, source: Source, mentions: Mentions) -> None:
+    def add(self, rule: Rule, source: SourceText, mentions: Mentions) -> None:
         """Add a rule, to be checked at the end."""
         self.rules.append(rule)
         self._pending.append((source, mentions))
 
-    def defer(self, source: Source, mentions: Mentions) -> None:
+    def defer(self, source: SourceText, mentions: Mentions) -> None:
         """Note atoms that a later rule uses."""
         self._pending.append((source, mentions))
 
@@ -303,7 +303,7 @@ class Program:
 class _Statements(FormulaParser):
     """Reads the statements of one text."""
 
-    def __init__(self, program: Program, source: Source, path: Path | None) -> None:
+    def __init__(self, program: ParsedProgram, source: SourceText, path: Path | None) -> None:
         super().__init__(source, tokenize(source), program.rename)
         self.program, self.path = program, path
 
@@ -690,7 +690,7 @@ def parse_mln(
     """
     check_text(text, "a model", "read files with read_mln")
     model = _read(
-        Source(text, path),
+        SourceText(text, path),
         None,
         query,
         constants or {},
@@ -741,7 +741,7 @@ def read_mln(
     ...     read_mln(Path(folder, "a.mln")).rules[0].weight
     2.0
     """
-    source = Source(read_text(path, parse="sqlrl.parse_mln"), str(path))
+    source = SourceText(read_text(path, parse="sqlrl.parse_mln"), str(path))
     model = _read(
         source,
         Path(path),
@@ -757,7 +757,7 @@ def read_mln(
 
 
 def _read(
-    source: Source,
+    source: SourceText,
     file: Path | None,
     query: Iterable[str],
     constants: Mapping[str, str],
@@ -769,7 +769,7 @@ def _read(
     largest_range: int,
 ) -> Model:
     """Read a program, and what the first lines of saved ones say, also of those that it includes."""
-    program = Program(constants, fold_case, trusted=trusted, largest_range=largest_range)
+    program = ParsedProgram(constants, fold_case, trusted=trusted, largest_range=largest_range)
     program.read(source, file)
     meaning, names = semantics, list(predicate_names("query", query))
     for path, header in program.headers:

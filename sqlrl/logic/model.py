@@ -12,7 +12,7 @@ from sqlrl import markup
 from sqlrl.arguments import refuse
 from sqlrl.errors import ModelError, Parameter
 from sqlrl.logic.bins import Bins
-from sqlrl.logic.databases import Opened
+from sqlrl.logic.databases import OpenedDatabase
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.printer import format_formula, format_model
@@ -81,7 +81,7 @@ class Model(Helpful):
         """
         save_model(self, path)
 
-    def plan(self, db: Opened[_Planner[_Plan_co]], *, roles: Any = None) -> _Plan_co:
+    def plan(self, db: OpenedDatabase[_Planner[_Plan_co]], *, roles: Any = None) -> _Plan_co:
         r"""Say how the model would be grounded on the data of a database, before any work.
 
         Parameters

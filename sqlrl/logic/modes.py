@@ -27,7 +27,7 @@ from sqlrl.logic.lexer import (
     NEWLINE,
     NUMBER,
     Cursor,
-    Source,
+    SourceText,
     Token,
     check_text,
     nearest,
@@ -44,7 +44,7 @@ _CLAUSE_PLACES = {"c": True, "v": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class PathMode:
     """What paths and clauses may do with the atoms of one predicate."""
 
     recall: int  # how many atoms of the predicate a path may have, the one that it starts from included
@@ -82,7 +82,7 @@ class Modes:
     (1, ('-', '-'))
     """
 
-    of: Mapping[str, Mode]
+    of: Mapping[str, PathMode]
     path: str = field(default="<text>", compare=False)
     _repr_html_ = markup.field_table
 
@@ -164,7 +164,7 @@ def _text(modes: Modes) -> str:
     return "".join(f"modeP({mode.recall}, {name}({_places(mode)}))\n" for name, mode in modes.of.items())
 
 
-def _places(mode: Mode) -> str:
+def _places(mode: PathMode) -> str:
     both = zip(mode.constants, mode.places, strict=True)
     return ",".join(f"{_CONSTANT if constant else ''}{place}" for constant, place in both)
 
@@ -201,7 +201,7 @@ def parse_modes(text: str, *, path: str = "<text>") -> Modes:
                        ^
     """
     check_text(text, "modes", "read files with read_modes")
-    return _ModesParser(Source(text, path)).read()
+    return _ModesParser(SourceText(text, path)).read()
 
 
 def read_modes(path: str | Path) -> Modes:
@@ -242,7 +242,7 @@ class _PathMode:
 class _ModesParser(FormulaParser):
     """Reads the declarations of one text."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         super().__init__(source, tokenize(source))
         self._paths: dict[str, _PathMode] = {}
         self._clauses: dict[str, tuple[Token, tuple[bool, ...]]] = {}
@@ -261,12 +261,12 @@ class _ModesParser(FormulaParser):
         if not self._paths and not self._clauses:
             raise ParseError("there are no modes: expected lines as modeP(2, Token(#.,+,.))", path=self.source.path)
         self._check_clause_modes()
-        found: dict[str, Mode] = {}
+        found: dict[str, PathMode] = {}
         for name, mode in self._paths.items():
             constants = tuple(mark is not None for mark in mode.marks)
             if name in self._clauses:
                 constants = self._clauses[name][1]
-            found[name] = Mode(mode.recall, mode.places, constants, self.source.line(mode.token))
+            found[name] = PathMode(mode.recall, mode.places, constants, self.source.line(mode.token))
         return Modes(found, self.source.path)
 
     def _declaration(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sqlrl.errors import ParseError
-from sqlrl.logic.lexer import END, NAME, NUMBER, SIGN, STRING, Cursor, Source, Token, unescape
+from sqlrl.logic.lexer import END, NAME, NUMBER, SIGN, STRING, Cursor, SourceText, Token, unescape
 
 STOP = "stop"
 
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 _BARE = re.compile(r"[^\W\d]\w*\Z")
 
 
-def tokenize_prolog(source: Source) -> list[Token]:
+def tokenize_prolog(source: SourceText) -> list[Token]:
     """Split a text into tokens up to `END`; `STOP` is a full stop before a blank, `%` or the end, `STRING` a quoted constant."""
     tokens: list[Token] = []
     text, offset = source.text, 0
@@ -66,7 +66,7 @@ def quoted(name: str) -> str:
 class PrologParser(Cursor):
     """The steps of a parser over the tokens of one text in Prolog's signs."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         super().__init__(source, tokenize_prolog(source))
 
     def stop(self) -> None:

@@ -140,7 +140,7 @@ Split = OneOf["all", "learn", "infer"]
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class DataPartition:
     """Where a part of the data of one predicate is, as a configuration of PSL says."""
 
     predicate: str
@@ -189,7 +189,7 @@ class SoftModel(Helpful):
     predicates: Mapping[str, Predicate]
     rules: tuple[SoftRule, ...] = ()
     query: frozenset[str] = frozenset()
-    partitions: tuple[Partition, ...] = field(default=(), compare=False)
+    partitions: tuple[DataPartition, ...] = field(default=(), compare=False)
     options: Mapping[str, str] = field(default_factory=dict, compare=False)
     semantics: ClassVar[str] = SOFT
 

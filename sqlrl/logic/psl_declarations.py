@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from sqlrl.arguments import predicate_names
 from sqlrl.errors import ModelError, ParseError
 from sqlrl.logic.json_text import parse_json
-from sqlrl.logic.lexer import Source
+from sqlrl.logic.lexer import SourceText
 from sqlrl.logic.limits import LONGEST_CLAUSE
 from sqlrl.logic.psl import SoftModel, SoftRule, check_declarations, untyped
 from sqlrl.logic.terms import Argument, Predicate
@@ -51,7 +51,7 @@ def read_declaration(text: str) -> tuple[str, tuple[str, ...] | int | None] | No
     return name, None if arity is None else int(arity)
 
 
-def read_header(source: Source) -> Declarations:
+def read_header(source: SourceText) -> Declarations:
     r"""Return the declarations that the first line of a rule file says, if it is one that was saved."""
     known = Declarations()
     header = _HEADER.match(source.text)

@@ -25,19 +25,19 @@ from sqlrl.logic.documents import (
     WORD,
     Document,
     Node,
-    Quoted,
+    QuotedText,
     is_json,
     parse_json_document,
     parse_yaml_document,
 )
 from sqlrl.logic.files import check_json
 from sqlrl.logic.json_text import parse_json
-from sqlrl.logic.lexer import Source, check_text, nearest, read_text
+from sqlrl.logic.lexer import SourceText, check_text, nearest, read_text
 from sqlrl.logic.limits import LONGEST_CLAUSE
 from sqlrl.logic.printer import is_identifier
 from sqlrl.logic.psl import (
     CONSTANT_KINDS,
-    Partition,
+    DataPartition,
     Role,
     SoftModel,
     SoftRule,
@@ -125,7 +125,7 @@ def parse_psl(text: str, *, path: str = "<text>", query: str | Iterable[str] = (
     check_text(text, "a program", "read files with read_psl")
     if is_json(text):
         return _read_document(text, path, None, query, "infer", trusted=True)
-    rules, known = parse_rules(Source(text, path))
+    rules, known = parse_rules(SourceText(text, path))
     return known.model(rules, query)
 
 
@@ -198,7 +198,7 @@ def read_psl(
             raise InputError(f"{Parameter('data', str(data))} belongs to a rule file, and {name} is none: leave it out")
         return _read_document(text, name, Path(path), query, task, trusted=trusted)
     if data is None:
-        rules, known = parse_rules(Source(text, name))
+        rules, known = parse_rules(SourceText(text, name))
         return known.model(rules, query)
     whole = _Configuration(
         _document(read_text(data), str(data), Path(data).suffix.lower()), Path(data), task, trusted=trusted
@@ -207,11 +207,11 @@ def read_psl(
         raise InputError(f"{data} has rules of its own: read it alone, without {name}")
     if not whole.known.strict:
         raise InputError(f"{data} declares no predicates: expected an entry 'predicates', as in Knows/2: open")
-    return whole.model(RuleParser(Source(text, name), whole.known).rules(), query)
+    return whole.model(RuleParser(SourceText(text, name), whole.known).rules(), query)
 
 
 def _document(text: str, name: str, ending: str) -> Document:
-    source = Source(text.removeprefix("\ufeff"), name)
+    source = SourceText(text.removeprefix("\ufeff"), name)
     return parse_json_document(source) if ending == ".json" else parse_yaml_document(source)
 
 
@@ -252,7 +252,7 @@ def _saved_rule(value: dict[str, Any], known: Declarations, path: str) -> SoftRu
     if hard == (weight is not None):
         what = "is hard and has a weight: remove one of them" if hard else "has no weight: give it one, or make it hard"
         raise ModelError(f"{path}: the rule {shortened(formula)} {what}")
-    return RuleParser(Source(formula, f"{path}: {shortened(formula)}"), known).partial(
+    return RuleParser(SourceText(formula, f"{path}: {shortened(formula)}"), known).partial(
         weight, squared=value.get("squared", False)
     )
 
@@ -268,7 +268,7 @@ class _Declared:
     arity: int | None = None
     types: tuple[str, ...] | None = None
     closed: bool | None = None
-    parts: list[Partition] = field(default_factory=list)
+    parts: list[DataPartition] = field(default_factory=list)
 
 
 class _Configuration:
@@ -277,7 +277,7 @@ class _Configuration:
     def __init__(self, document: Document, path: Path | None, task: Task, *, trusted: bool) -> None:
         self.document, self.path, self.task, self.trusted = document, path, task, trusted
         self.known = Declarations()
-        self.partitions: list[Partition] = []
+        self.partitions: list[DataPartition] = []
         self.options: dict[str, str] = {}
         self.rule_nodes: list[Node] = []
         self._declared: dict[str, _Declared] = {}
@@ -339,7 +339,7 @@ class _Configuration:
             for each in node.items:
                 if each.kind != TEXT:
                     self.document.fail(f"expected a rule as a text, found {each}: put it into quotes", each)
-                parser = RuleParser(Quoted(each, self.document.source), self.known)
+                parser = RuleParser(QuotedText(each, self.document.source), self.known)
                 rules = parser.rules()
                 if len(rules) != 1:
                     self.document.fail(f"expected one rule in each text, found {counted(len(rules), 'rule')}", each)
@@ -355,7 +355,7 @@ class _Configuration:
         if not target.is_file():
             self.document.fail(f"the rule file does not exist: {target}; rules themselves stand in a list", node)
         # Any file may be named: what is wrong with it is told without its lines if it is no rule file.
-        source = Source(read_text(target), str(target), quotable=target.resolve().suffix.lower() == ".psl")
+        source = SourceText(read_text(target), str(target), quotable=target.resolve().suffix.lower() == ".psl")
         return RuleParser(source, self.known).rules()
 
     # ---- predicates ----
@@ -455,7 +455,7 @@ class _Configuration:
                 self.document.fail(f"there is no predicate {name}{hint}", name)
             found.parts += self._parts(found, role, value)
 
-    def _parts(self, found: _Declared, role: str, node: Node) -> list[Partition]:
+    def _parts(self, found: _Declared, role: str, node: Node) -> list[DataPartition]:
         """Read a partition of a predicate, with or without its splits."""
         if node.kind != OBJECT:
             return [self._part(found, role, "all", node)]
@@ -466,7 +466,7 @@ class _Configuration:
             parts.append(self._part(found, role, _SPLITS[name.value], value))
         return parts
 
-    def _part(self, found: _Declared, role: str, split: Split, node: Node) -> Partition:
+    def _part(self, found: _Declared, role: str, split: Split, node: Node) -> DataPartition:
         items = node.items if node.kind == LIST else (node,)
         files, rows = [], []
         for each in items:
@@ -479,7 +479,7 @@ class _Configuration:
         self._rows.extend((found, role, row) for row in rows)
         place = f"{self.document.source.path}:{self.document.source.position(node.offset)[0]}"
         kind: Role = "observations" if role == "observations" else "targets" if role == "targets" else "truth"
-        return Partition(found.name.value, kind, split, tuple(files), texts, place)
+        return DataPartition(found.name.value, kind, split, tuple(files), texts, place)
 
     def _path(self, text: str) -> Path:
         return (self.path.parent if self.path is not None else Path()) / text

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
-from sqlrl.logic.lexer import END, NAME, NUMBER, SIGN, STRING, Cursor, Source, Token, nearest, unescape
+from sqlrl.logic.lexer import END, NAME, NUMBER, SIGN, STRING, Cursor, SourceText, Token, nearest, unescape
 from sqlrl.logic.limits import DEEPEST
 from sqlrl.logic.psl import LogicalRule, SoftRule, check_rule, untyped
 from sqlrl.logic.psl_arithmetic import (
@@ -62,7 +62,7 @@ _COMPARED = ("==", "!=", "~=", "-", "%", "^")
 _NOT_FINITE = ("nan", "inf", "infinity")
 
 
-def parse_rules(source: Source) -> tuple[list[SoftRule], Declarations]:
+def parse_rules(source: SourceText) -> tuple[list[SoftRule], Declarations]:
     r"""Parse a rule file; return its rules and predicates."""
     known = read_header(source)
     return RuleParser(source, known).rules(), known
@@ -71,7 +71,7 @@ def parse_rules(source: Source) -> tuple[list[SoftRule], Declarations]:
 # ---- tokens ------------------------------------------------------------------------------------------
 
 
-def tokenize(source: Source) -> tuple[list[Token], frozenset[int]]:
+def tokenize(source: SourceText) -> tuple[list[Token], frozenset[int]]:
     """Split a text into tokens, of which the last one is the end; return also which of them are the first on their lines."""
     tokens: list[Token] = []
     first: set[int] = set()
@@ -136,7 +136,7 @@ class _Operand:
 class RuleParser(Cursor):
     """Reads the rules of one text."""
 
-    def __init__(self, source: Source, known: Declarations) -> None:
+    def __init__(self, source: SourceText, known: Declarations) -> None:
         tokens, self.first = tokenize(source)
         super().__init__(source, tokens)
         self.known = known

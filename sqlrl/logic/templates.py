@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from sqlrl import markup
 from sqlrl.errors import ModelError
-from sqlrl.logic.conjunctions import Part, Place, fault, format_part, parse_conjunction
+from sqlrl.logic.conjunctions import Part, TextPlace, fault, format_part, parse_conjunction
 from sqlrl.logic.limits import LONGEST_CLAUSE
 from sqlrl.logic.printer import check_names, is_identifier
 from sqlrl.logic.terms import Atom, BothSigns, Constant, Equal, EqualityLiteral, Literal, Variable, terms_in
@@ -39,13 +39,13 @@ class Expansion:
 
     literals: tuple[Literal | EqualityLiteral, ...]
     # Where each literal stands; empty if it was not read.
-    places: tuple[Place, ...] = field(default=(), compare=False, repr=False)
+    places: tuple[TextPlace, ...] = field(default=(), compare=False, repr=False)
     _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return " ^ ".join(map(str, self.literals))
 
-    def place(self, number: int = 0) -> Place:
+    def place(self, number: int = 0) -> TextPlace:
         """Where a literal stands; of one that was not read, in its text."""
         places = self.places or parse_conjunction(str(self), "an expansion", "<expansion>")[1]
         return places[number]
@@ -91,7 +91,7 @@ class Symbol:
     expansions: tuple[Expansion, ...]
     kind: Kind
     most: int
-    place: Place | None = field(compare=False, repr=False)
+    place: TextPlace | None = field(compare=False, repr=False)
     _repr_html_ = markup.field_table
 
     def __init__(
@@ -101,7 +101,7 @@ class Symbol:
         expansions: Iterable[str | Expansion],
         kind: Kind = ONE,
         most: int = 1,
-        place: Place | None = None,
+        place: TextPlace | None = None,
     ) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "kind", kind)
@@ -218,10 +218,10 @@ class Template:
 
     # A symbol is a literal with its name; `BothSigns` (`[!]`) stands for a literal of a target and for its negation.
     parts: tuple[Part, ...]
-    places: tuple[Place, ...] = field(compare=False, repr=False)  # where each part stands; empty if it was not read
+    places: tuple[TextPlace, ...] = field(compare=False, repr=False)  # where each part stands; empty if it was not read
     _repr_html_ = markup.field_table
 
-    def __init__(self, parts: str | Iterable[Part], places: Iterable[Place] = ()) -> None:
+    def __init__(self, parts: str | Iterable[Part], places: Iterable[TextPlace] = ()) -> None:
         if isinstance(parts, str):
             parts, places = parse_conjunction(_text(parts), "a template", "<template>")
         object.__setattr__(self, "parts", tuple(parts))
@@ -236,7 +236,7 @@ class Template:
         """The line in which it begins, from 1; 0 if it was not read."""
         return self.places[0].line if self.places else 0
 
-    def place(self, number: int = 0) -> Place:
+    def place(self, number: int = 0) -> TextPlace:
         """Where a part stands; of one that was not read, in its text."""
         places = self.places or parse_conjunction(str(self), "a template", "<template>")[1]
         return places[number]
@@ -265,7 +265,7 @@ def _variables(literals: Iterable[Literal | EqualityLiteral]) -> Iterable[str]:
     return (term.name for literal in literals for term in terms_in(literal) if isinstance(term, Variable))
 
 
-def _check_parts(parts: tuple[object, ...], places: tuple[Place, ...], what: str) -> None:
+def _check_parts(parts: tuple[object, ...], places: tuple[TextPlace, ...], what: str) -> None:
     """Check what was made by hand: literals, whose names the language can write, without `+`."""
     if not parts:
         raise ModelError(f"{what} has no literals: expected some, as p(x) ^ q(x, y)")

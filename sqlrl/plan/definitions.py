@@ -23,7 +23,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, conjunction, cte, integer, join, named, table, union_all
-from sqlrl.logic.horn import Component, HornAtom, HornRule
+from sqlrl.logic.horn import DefinedTogether, HornAtom, HornRule
 from sqlrl.logic.terms import Term, Variable
 
 CLOSURE, KIND, EXAMPLE, PRESENT = "closure", "predicate", "example", "present"
@@ -44,7 +44,7 @@ class FactTable:
 class DefinitionPlan:
     """The inputs of the queries of a component."""
 
-    component: Component
+    component: DefinedTogether
     relations: Mapping[str, FactTable]  # Facts of the other predicates that its rules use.
     constants: Mapping[tuple[str, int, str], int]  # Ids of the rules' constants by predicate, argument and name.
     unequal: Mapping[tuple[int, str], int]  # Ids of the constants of `!=` by rule (from 0) and name.

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import column, conjunction, integer, join, named, star_count, subquery, table, union_all
-from sqlrl.logic.bias import INPUT, Mode
+from sqlrl.logic.bias import INPUT, BiasMode
 from sqlrl.plan.sources import argument_columns
 
 
@@ -32,7 +32,7 @@ class SaturationTables:
 
 
 def reached(
-    modes: Sequence[Mode], depth: int, layout: Layout, tables: SaturationTables, *, most: int | None = None
+    modes: Sequence[BiasMode], depth: int, layout: Layout, tables: SaturationTables, *, most: int | None = None
 ) -> exp.Select | None:
     """Plan the facts that modes reach first at a depth: `seed`, `mode` (its index), `a0, ...` (-1 beyond its arity); None if no mode can."""
     width = max((mode.arity for mode in modes), default=0)
@@ -61,7 +61,9 @@ def count_reached(query: exp.Select) -> exp.Select:
     )
 
 
-def _branch(number: int, mode: Mode, depth: int, layout: Layout, tables: SaturationTables, width: int) -> exp.Select:
+def _branch(
+    number: int, mode: BiasMode, depth: int, layout: Layout, tables: SaturationTables, width: int
+) -> exp.Select:
     """Select the facts that one mode reaches."""
     info = layout.predicates[mode.predicate]
     inputs = mode.positions(INPUT)
@@ -100,7 +102,7 @@ def _branch(number: int, mode: Mode, depth: int, layout: Layout, tables: Saturat
     return query if mode.recall is None else _first(query, mode, seed, argument_columns(info), width)
 
 
-def _first(query: exp.Select, mode: Mode, seed: exp.Column, columns: Sequence[str], width: int) -> exp.Select:
+def _first(query: exp.Select, mode: BiasMode, seed: exp.Column, columns: Sequence[str], width: int) -> exp.Select:
     """Keep the first facts for the same inputs of a seed, in ascending order of their arguments."""
     assert mode.recall is not None
     same = [seed.copy(), *(column(f"a{i}", "f") for i in mode.positions(INPUT))]

@@ -50,7 +50,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Facts:
+class PageFacts:
     """Names with values; a `title` that is not empty stands above them, and with `folded` they open on a click."""
 
     pairs: tuple[tuple[str, str], ...]
@@ -59,7 +59,7 @@ class Facts:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PageTable:
     """A small table that is there as it is."""
 
     table: Table
@@ -67,7 +67,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Column:
+class ListingColumn:
     """A column of a listing: its name in the data, the words above it, what they mean; `narrow` columns are there on a phone, too."""
 
     key: str
@@ -78,10 +78,10 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Listing:
+class PageListing:
     """A table of any length that the page sorts and filters; only the rows in view are elements of the page."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ListingColumn, ...]
     data: pa.Table
     things: str
     sort: str  # the column by which rows stand at first
@@ -89,13 +89,13 @@ class Listing:
 
 
 @dataclass(frozen=True, eq=False)
-class Atoms:
+class AtomListing:
     """Examples, their atoms, and what clauses say about each atom."""
 
-    examples: Listing
+    examples: PageListing
     # Its data have a column `of`, not shown: the row of the example in `examples`. Without columns `label` and `outcome` atoms were not
     # compared with labels.
-    atoms: Listing
+    atoms: PageListing
     clauses: pa.Table  # columns `text` and `weight`
     start: Sequence[int]  # `said[start[k]:start[k + 1]]` is about atom k
     # Columns `clause` (row in `clauses`), `change` (n as predicted minus n with the atom alone flipped) and `worth` (that in log-odds, NULL
@@ -105,7 +105,7 @@ class Atoms:
     missing: str = ""  # why there are no clauses, if there are none
 
 
-Part: TypeAlias = Sentence | Facts | Rows | Listing | Atoms | Chart
+Part: TypeAlias = Sentence | PageFacts | PageTable | PageListing | AtomListing | Chart
 
 
 @dataclass(frozen=True)
@@ -215,18 +215,18 @@ def _part(part: Part, parts: list[dict[str, Any]]) -> str:
     match part:
         case Sentence(text):
             return markup.paragraph(text)
-        case Facts(pairs, title, folded):
+        case PageFacts(pairs, title, folded):
             table = _wide(markup.pairs(pairs), title or "facts")
             if folded:
                 return f"<details><summary>{html.escape(visible(title))}</summary>{table}</details>"
             return (f"<h3>{html.escape(visible(title))}</h3>" if title else "") + table
-        case Rows(found, title):
+        case PageTable(found, title):
             return (f"<h3>{html.escape(visible(title))}</h3>" if title else "") + _wide(_rows(found), title or "table")
         case Chart():
             return _figure(part, parts)
-        case Listing():
+        case PageListing():
             parts.append({"kind": "listing", **_listing(part)})
-        case Atoms():
+        case AtomListing():
             parts.append({"kind": "atoms", **_atoms(part)})
     return f'<div data-part="{len(parts) - 1}"></div>'
 
@@ -259,7 +259,7 @@ def _rows(table: Table, of: int | None = None) -> str:
     return text + (markup.paragraph(f"… {more:,} more rows") if more > 0 else "")
 
 
-def _listing(listing: Listing) -> dict[str, Any]:
+def _listing(listing: PageListing) -> dict[str, Any]:
     return {
         "columns": [vars(column) for column in listing.columns],
         "rows": [_values(listing.data.column(column.key)) for column in listing.columns],
@@ -269,7 +269,7 @@ def _listing(listing: Listing) -> dict[str, Any]:
     }
 
 
-def _atoms(part: Atoms) -> dict[str, Any]:
+def _atoms(part: AtomListing) -> dict[str, Any]:
     return {
         "examples": _listing(part.examples),
         "atoms": _listing(part.atoms),

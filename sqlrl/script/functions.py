@@ -22,9 +22,9 @@ from sqlrl.logic.printer import format_rule
 from sqlrl.logic.psl import SoftModel
 from sqlrl.script.plain import has_order
 from sqlrl.script.settings import Context, in_sql
-from sqlrl.script.statements import Call, Query, Text, Variable
+from sqlrl.script.statements import Call, QueryText, ScriptVariable, Text
 
-Rows = Callable[[Query], pa.Table]
+Rows = Callable[[QueryText], pa.Table]
 """Returns the rows of a query that stands in brackets."""
 
 _ROLES = ("drop", "query", "hidden", "empty")
@@ -59,7 +59,7 @@ _STEPS = pa.schema(
 
 
 @dataclass(frozen=True)
-class Asked:
+class FunctionCall:
     """A function with its arguments as Python values."""
 
     context: Context
@@ -118,8 +118,8 @@ def _listed(names: Iterable[str]) -> str:
 class Function:
     """A table function: what it computes, and what it takes."""
 
-    rows: Callable[[Asked], pa.Table]
-    columns: Callable[[Asked], pa.Schema]  # returns its columns without computing it
+    rows: Callable[[FunctionCall], pa.Table]
+    columns: Callable[[FunctionCall], pa.Schema]  # returns its columns without computing it
     examples: bool = False  # whether it takes examples
     text: str = ""  # what its argument in quotes is; "" if it has none
     options: tuple[str, ...] = ()  # the names of those that it takes
@@ -128,34 +128,34 @@ class Function:
 # ---- their rows --------------------------------------------------------------------------------------
 
 
-def _predict(asked: Asked) -> pa.Table:
+def _predict(asked: FunctionCall) -> pa.Table:
     target = asked.target()
     margins = {} if _is_soft(asked) else {"margins": True}
     return asked.db.predict(asked.model, examples=asked.examples, **margins, **asked.options).atoms(target, every=True)
 
 
-def _is_soft(asked: Asked) -> bool:
+def _is_soft(asked: FunctionCall) -> bool:
     return isinstance(asked.model, SoftModel) and asked.options.get("semantics") != "boolean"
 
 
-def _predicted(asked: Asked) -> pa.Schema:
+def _predicted(asked: FunctionCall) -> pa.Schema:
     if _is_soft(asked):
         return _atoms(asked, {"value": pa.float64()})
     return _atoms(asked, {"truth": pa.bool_(), "margin": pa.float64()})
 
 
-def _atoms(asked: Asked, columns: Mapping[str, pa.DataType]) -> pa.Schema:
+def _atoms(asked: FunctionCall, columns: Mapping[str, pa.DataType]) -> pa.Schema:
     model = asked.db.advanced.catalog.typed(asked.model) if isinstance(asked.model, SoftModel) else asked.model
     names = names_of_types(model.predicates[asked.target()].types)
     return pa.schema({"example": pa.string(), **dict.fromkeys(names, pa.string()), **columns})
 
 
-def _probabilities(asked: Asked) -> pa.Table:
+def _probabilities(asked: FunctionCall) -> pa.Table:
     target = asked.target()
     return asked.db.probabilities(asked.model, examples=asked.examples, **asked.options).atoms(target)
 
 
-def _probable(asked: Asked) -> pa.Schema:
+def _probable(asked: FunctionCall) -> pa.Schema:
     return _atoms(
         asked,
         {
@@ -164,7 +164,7 @@ def _probable(asked: Asked) -> pa.Schema:
     )  # fmt: skip
 
 
-def _evaluate(asked: Asked) -> pa.Table:
+def _evaluate(asked: FunctionCall) -> pa.Table:
     options = dict(asked.options)
     probabilities, by = options.pop("probabilities", False), options.pop("by", "predicate")
     if by not in ("predicate", "example"):
@@ -178,7 +178,7 @@ def _evaluate(asked: Asked) -> pa.Table:
     return scores.example_table().to_arrow()
 
 
-def _evaluated(asked: Asked) -> pa.Schema:
+def _evaluated(asked: FunctionCall) -> pa.Schema:
     options = dict(asked.options)
     numbers: tuple[str, ...]
     if options.get("by") == "example":
@@ -209,14 +209,14 @@ def _evaluated(asked: Asked) -> pa.Schema:
     )
 
 
-def _weights(asked: Asked) -> pa.Table:
+def _weights(asked: FunctionCall) -> pa.Table:
     store = asked.db.advanced.catalog.store
     mine = column("model").eq(exp.convert(asked.kept["model"]))
     query = exp.select(*map(column, _RULES.names)).from_(store.table("clause")).where(mine).order_by(column("clause"))
     return store.engine.fetch(query, step="read the clauses of a model").cast(_RULES)
 
 
-def _training(asked: Asked) -> pa.Table:
+def _training(asked: FunctionCall) -> pa.Table:
     store, run = asked.db.advanced.catalog.store, asked.kept["run"]
     if run is None:
         raise InputError(f"{asked.name} was not learned, so that there is nothing to tell of its training")
@@ -241,7 +241,7 @@ def _training(asked: Asked) -> pa.Table:
     return pa.concat_tables([steps, rows("iteration", {"iteration": "step", **own})])
 
 
-def _explain(asked: Asked) -> pa.Table:
+def _explain(asked: FunctionCall) -> pa.Table:
     if asked.text is None:
         raise InputError(f"the atom is missing: ML.EXPLAIN(MODEL {asked.name}, 'Smokes(Anna)')")
     options = dict(asked.options)
@@ -260,7 +260,7 @@ def _beside(table: pa.Table, values: Mapping[str, Any]) -> pa.Table:
     return table
 
 
-def _explained(asked: Asked) -> pa.Schema:
+def _explained(asked: FunctionCall) -> pa.Schema:
     if _is_soft(asked):
         first: dict[str, pa.DataType] = {
             "atom": pa.string(),
@@ -288,7 +288,7 @@ def _explained(asked: Asked) -> pa.Schema:
     return pa.schema({**first, **rest})
 
 
-def _count(asked: Asked) -> pa.Table:
+def _count(asked: FunctionCall) -> pa.Table:
     if asked.options.get("expected"):
         return _expected(asked)
     found = asked.db.count(_network(asked), formula=asked.text, examples=asked.examples, **asked.options).to_arrow()
@@ -300,7 +300,7 @@ def _count(asked: Asked) -> pa.Table:
 _COUNT, _COUNTS = pa.decimal128(38), ("n", "groundings", "violated")
 
 
-def _network(asked: Asked) -> Model:
+def _network(asked: FunctionCall) -> Model:
     if not isinstance(asked.model, Model):
         raise InputError(
             f"{asked.name} is a program of soft logic, whose rules hold by degrees: ML.{asked.call.name} counts those of Markov logic networks"
@@ -308,7 +308,7 @@ def _network(asked: Asked) -> Model:
     return asked.model
 
 
-def _counted(asked: Asked) -> pa.Schema:
+def _counted(asked: FunctionCall) -> pa.Schema:
     if asked.options.get("expected"):
         return _EXPECTED
     by = asked.options.get("by")
@@ -326,7 +326,7 @@ def _counted(asked: Asked) -> pa.Schema:
     )
 
 
-def _expected(asked: Asked) -> pa.Table:
+def _expected(asked: FunctionCall) -> pa.Table:
     found = asked.db.count(_network(asked), formula=asked.text, examples=asked.examples, **asked.options).to_arrow()
     return found.cast(_EXPECTED)
 
@@ -344,11 +344,11 @@ _EXPECTED = pa.schema(
 )
 
 
-def _diagnose(asked: Asked) -> pa.Table:
+def _diagnose(asked: FunctionCall) -> pa.Table:
     return asked.db.diagnose(asked.model, examples=asked.examples, **asked.options).found.to_arrow()
 
 
-def _diagnosed(_: Asked) -> pa.Schema:
+def _diagnosed(_: FunctionCall) -> pa.Schema:
     from sqlrl.structure.diagnosis.diagnosis import BINS_SCHEMA
 
     return BINS_SCHEMA
@@ -429,13 +429,15 @@ def _in_text(context: Context, call: Call) -> Iterator[None]:
         raise context.source.within(located, located.problem.worded(in_sql), text.at) from error
 
 
-def _asked(context: Context, call: Call, function: Function, model: Any, rows: Rows, *, columns_alone: bool) -> Asked:
+def _asked(
+    context: Context, call: Call, function: Function, model: Any, rows: Rows, *, columns_alone: bool
+) -> FunctionCall:
     """Read the arguments of a function."""
     examples: pa.Table | None = None
     text: str | None = None
     for each in call.arguments:
-        plain = context.plain(each) if isinstance(each.value, Text | Variable) else None
-        if isinstance(each.value, Query) and function.examples and examples is None:
+        plain = context.plain(each) if isinstance(each.value, Text | ScriptVariable) else None
+        if isinstance(each.value, QueryText) and function.examples and examples is None:
             examples = None if columns_alone else names_of_examples(context, each.value, rows(each.value))
         elif isinstance(plain, str) and function.text and text is None:
             text = plain
@@ -451,9 +453,11 @@ def _asked(context: Context, call: Call, function: Function, model: Any, rows: R
             )
             raise context.source.error(f"ML.{call.name} has no option {setting.name}{hint}", setting.name.at)
         value: Any = setting.value.value
-        if isinstance(value, Query) and name not in _OF_QUERIES:
+        if isinstance(value, QueryText) and name not in _OF_QUERIES:
             raise context.source.error(f"{name} takes a value, and no query", setting.value.at)
-        options[name] = rows(value) if isinstance(value, Query) and not columns_alone else context.plain(setting.value)
+        options[name] = (
+            rows(value) if isinstance(value, QueryText) and not columns_alone else context.plain(setting.value)
+        )
         if name in _SWITCHES and not isinstance(options[name], bool):
             raise context.source.error(f"{name} must be true or false", setting.value.at)
     assert call.model is not None
@@ -461,7 +465,7 @@ def _asked(context: Context, call: Call, function: Function, model: Any, rows: R
     if roles:
         with context.at(call.name.at):
             options["roles"] = Roles(**roles)
-    return Asked(context, call, model, call.model.text, examples, text, options)
+    return FunctionCall(context, call, model, call.model.text, examples, text, options)
 
 
 def _wanted(call: Call, function: Function) -> str:
@@ -474,7 +478,7 @@ def _wanted(call: Call, function: Function) -> str:
     return f"ML.{call.name} takes {', '.join(takes)}, each once; options are written name => value"
 
 
-def names_of_examples(context: Context, query: Query, found: pa.Table) -> pa.Table:
+def names_of_examples(context: Context, query: QueryText, found: pa.Table) -> pa.Table:
     """Return the examples that a query has found, each once: its only column, or the one that is called example."""
     if found.num_columns > 1 and "example" not in found.column_names:
         raise context.source.error(

@@ -25,7 +25,7 @@ from sqlrl.script.statements import (
     CreateModel,
     CreatePredicate,
     Plain,
-    Query,
+    QueryText,
     Statement,
     Text,
     calls_between,
@@ -198,30 +198,30 @@ def _table(tokens: Tokens) -> tuple[int, int] | None:
     return (at, end) if end < len(tokens.tokens) else None
 
 
-def _queries(tokens: Tokens, statement: Statement) -> Iterator[Query]:
+def _queries(tokens: Tokens, statement: Statement) -> Iterator[QueryText]:
     """Yield the queries by which a statement reads tables, also those that its functions are asked about."""
     for query in _own_queries(tokens, statement):
         yield query
         yield from _asked(tokens, query)
 
 
-def _asked(tokens: Tokens, query: Query) -> Iterator[Query]:
+def _asked(tokens: Tokens, query: QueryText) -> Iterator[QueryText]:
     """Yield the queries that are arguments of functions in a query."""
     for call in calls_between(tokens, query.first, query.last):
         for value in (*call.arguments, *(setting.value for setting in call.settings)):
-            if isinstance(value.value, Query):
+            if isinstance(value.value, QueryText):
                 yield value.value
                 yield from _asked(tokens, value.value)
 
 
-def _own_queries(tokens: Tokens, statement: Statement) -> Iterator[Query]:
+def _own_queries(tokens: Tokens, statement: Statement) -> Iterator[QueryText]:
     if isinstance(statement, CreateModel) and statement.examples is not None:
         yield statement.examples
-    elif isinstance(statement, CreatePredicate) and isinstance(statement.source, Query):
+    elif isinstance(statement, CreatePredicate) and isinstance(statement.source, QueryText):
         yield statement.source
     elif isinstance(statement, Plain) and (place := _table(tokens)) is not None:
         first, last = place[1] + 1, len(tokens.tokens)
-        yield Query(tokens.slice(first, last), tokens.tokens[first].start, first, last)
+        yield QueryText(tokens.slice(first, last), tokens.tokens[first].start, first, last)
 
 
 def _models(tokens: Tokens, statement: Statement) -> Iterator[str]:

@@ -20,8 +20,8 @@ from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.modes import parse_modes, read_modes
 from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.psl_files import parse_psl, read_psl
-from sqlrl.script.settings import Context, Given
-from sqlrl.script.statements import CreateModel, Query, Text, Value
+from sqlrl.script.settings import Context, StatementOptions
+from sqlrl.script.statements import CreateModel, QueryText, Text, Value
 from sqlrl.slips import PARAMETERS
 from sqlrl.wording import counted
 
@@ -67,7 +67,7 @@ class Made:
 
 def create_model(context: Context, statement: CreateModel, examples: Any) -> Made:
     """Make the model of a statement; `examples` are those that its query has found."""
-    given = Given(context, statement.settings)
+    given = StatementOptions(context, statement.settings)
     word = given.text("learner")
     if word is None and statement.examples is not None:
         raise context.source.error(
@@ -95,7 +95,9 @@ def create_model(context: Context, statement: CreateModel, examples: Any) -> Mad
 # ---- rules -------------------------------------------------------------------------------------------
 
 
-def _rules(context: Context, statement: CreateModel, given: Given, *, soft: bool) -> Model | SoftModel | None:
+def _rules(
+    context: Context, statement: CreateModel, given: StatementOptions, *, soft: bool
+) -> Model | SoftModel | None:
     """Return the model that a statement begins with; None if it gives none."""
     language, targets = given.text("format"), given.texts("target")
     if language not in (None, "mln", "psl"):
@@ -160,7 +162,7 @@ def read_rule(model: Model, text: str) -> Rule:
 # ---- learners ----------------------------------------------------------------------------------------
 
 
-def _learned(context: Context, statement: CreateModel, given: Given, word: str, examples: Any) -> Made:
+def _learned(context: Context, statement: CreateModel, given: StatementOptions, word: str, examples: Any) -> Made:
     """Learn a model."""
     import sqlrl
 
@@ -198,7 +200,7 @@ def _learned(context: Context, statement: CreateModel, given: Given, word: str, 
     return Made(estimator, _note(word, estimator, chosen=choice.reason if choice is not None else ""))
 
 
-def _target(given: Given, bias: Any) -> str:
+def _target(given: StatementOptions, bias: Any) -> str:
     """Return the predicate about which rules are to be found."""
     named = given.texts("target")
     if len(named) == 1:
@@ -208,7 +210,7 @@ def _target(given: Given, bias: Any) -> str:
     raise InputError("name the predicate that rules are to be about: OPTIONS (target = 'Predicate')")
 
 
-def _fitting(context: Context, given: Given, word: str) -> dict[str, Any]:
+def _fitting(context: Context, given: StatementOptions, word: str) -> dict[str, Any]:
     """Return what `fit` is given beside model and examples."""
     found: dict[str, Any] = {}
     if given.has("limit"):
@@ -229,7 +231,7 @@ def _fitting(context: Context, given: Given, word: str) -> dict[str, Any]:
     return found
 
 
-def _check_fitting(context: Context, given: Given, word: str, fitting: Mapping[str, Any]) -> None:
+def _check_fitting(context: Context, given: StatementOptions, word: str, fitting: Mapping[str, Any]) -> None:
     """Refuse what is given beside model and examples to a learner whose `fit` does not take it."""
     taken = signature(learners()[word].fit).parameters  # type: ignore[attr-defined]
     if any(each.kind is Parameter.VAR_KEYWORD for each in taken.values()):
@@ -240,7 +242,7 @@ def _check_fitting(context: Context, given: Given, word: str, fitting: Mapping[s
             raise context.source.error(f"{word} has no option {name}", found.at)
 
 
-def _parameters(context: Context, given: Given, word: str) -> dict[str, Any]:
+def _parameters(context: Context, given: StatementOptions, word: str) -> dict[str, Any]:
     """Return the parameters of a learner's constructor, checked against their declarations."""
     kind = learners()[word]
     declared = declarations(kind)
@@ -271,7 +273,7 @@ def _parameters(context: Context, given: Given, word: str) -> dict[str, Any]:
 def _parameter(context: Context, declared: Declaration, value: Value) -> Any:
     """Return the value of a parameter: texts of languages are parsed, those of estimators make them."""
     plain, written = context.plain(value), value.value
-    if isinstance(written, Query):
+    if isinstance(written, QueryText):
         raise InputError(f"{declared.name} takes a value, and no query")
     if declared.name in TEXTS and isinstance(plain, str) and plain != "found":
         read, parse = TEXTS[declared.name]

@@ -14,8 +14,8 @@ from sqlglot import TokenType
 
 from sqlrl.errors import EngineError, ScriptError, marked
 from sqlrl.script.settings import Context, brief, plain_case
-from sqlrl.script.source import CLOSING, OPENING, Source, Tokens
-from sqlrl.script.statements import Call, Query, calls_between, variables_between
+from sqlrl.script.source import CLOSING, OPENING, ScriptText, Tokens
+from sqlrl.script.statements import Call, QueryText, calls_between, variables_between
 
 _LINE = re.compile(r"\n\nLINE (\d+): (.*)\n( *)\^")
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -87,7 +87,7 @@ class Runner:
         with self.edited(tokens, 0, last, columns_alone=_is_planned(tokens)) as edited:
             return self._run(edited, self.parameters(tokens, 0, last), most)
 
-    def rows(self, tokens: Tokens, query: Query) -> pa.Table:
+    def rows(self, tokens: Tokens, query: QueryText) -> pa.Table:
         """Return the rows of a query in brackets, which sees the common tables of its statement that stand before it."""
         refused = self.context.source.error("a query stands in these brackets, which returns rows", query.at)
         # It is asked before anything is computed, or changed.
@@ -110,7 +110,7 @@ class Runner:
             raise refused
         return found
 
-    def stored(self, tokens: Tokens, query: Query) -> Any:
+    def stored(self, tokens: Tokens, query: QueryText) -> Any:
         """Return a query as `load` takes it: its text, which can be read again, or the rows if the text alone does not say which."""
         calls = calls_between(tokens, query.first, query.last)
         if calls or variables_between(tokens, query.first, query.last):
@@ -180,7 +180,7 @@ class Runner:
             raise placed(self.context.source, error, edited) from error
 
 
-def placed(source: Source, error: EngineError, edited: Edited) -> ScriptError:
+def placed(source: ScriptText, error: EngineError, edited: Edited) -> ScriptError:
     """Return a failure of DuckDB's with the place in the script: its own message, our line and column."""
     problem = marked(brief(error))
     for name, function in edited.functions.items():
@@ -323,7 +323,7 @@ def _common_table(tokens: Tokens, at: int) -> int | None:
 def has_order(query: str) -> bool:
     """Whether a query itself has an ORDER BY, not only one inside of it."""
     depth = 0
-    for tokens in Source(query).statements():
+    for tokens in ScriptText(query).statements():
         for i, token in enumerate(tokens.tokens):
             depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
             if depth == 0 and token.token_type is TokenType.ORDER_BY:

@@ -22,8 +22,8 @@ from sqlrl.script import functions
 from sqlrl.script.journal import Journal
 from sqlrl.script.learning import create_model, read_rule
 from sqlrl.script.plain import Runner
-from sqlrl.script.settings import Context, Given
-from sqlrl.script.source import Source, Tokens
+from sqlrl.script.settings import Context, StatementOptions
+from sqlrl.script.source import ScriptText, Tokens
 from sqlrl.script.statements import (
     AddRule,
     Call,
@@ -97,7 +97,7 @@ def run_script(
     on_statement: Callable[[Done], None] | None = None,
 ) -> ScriptResult:
     """Run a script; `Database.run` explains it. `most` is how many rows of a query are kept."""
-    source = Source(text, path)
+    source = ScriptText(text, path)
     script = _Script(Context(db, source), most, resume)
     # All is read before anything runs.
     statements = [(tokens, read_statement(tokens)) for tokens in source.statements()]
@@ -230,7 +230,7 @@ class _Script:
 
     def _create_predicate(self, tokens: Tokens, statement: CreatePredicate, plain: Runner) -> Done:
         name, source = statement.name, statement.source
-        given = Given(self.context, statement.settings)
+        given = StatementOptions(self.context, statement.settings)
         verb = f"CREATE PREDICATE {name}"
         if isinstance(source, Rules):
             if statement.types is not None:
@@ -301,7 +301,7 @@ class _Script:
         return _note(f"{verb}: {made.note}")
 
     def _export(self, statement: ExportModel) -> Done:
-        file, given = statement.file.text, Given(self.context, statement.settings)
+        file, given = statement.file.text, StatementOptions(self.context, statement.settings)
         with self.context.at(statement.name.at):
             model: Any = self.db.models[statement.name.text]
         verb = f"EXPORT MODEL {statement.name}"
@@ -364,7 +364,7 @@ def _binned(name: str) -> str:
     )
 
 
-def _load_options(context: Context, given: Given) -> dict[str, Any]:
+def _load_options(context: Context, given: StatementOptions) -> dict[str, Any]:
     """Return the options of a load as `Database.load` takes them."""
     values = given.rest(list(_LOADING), "CREATE PREDICATE", _binned)
     options = {_LOADING[name]: context.plain(value) for name, value in values.items()}

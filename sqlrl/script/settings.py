@@ -26,8 +26,8 @@ from sqlrl.errors import (
     marked,
 )
 from sqlrl.logic.lexer import nearest
-from sqlrl.script.source import Source
-from sqlrl.script.statements import Part, Settings, Value, Variable
+from sqlrl.script.source import ScriptText
+from sqlrl.script.statements import ScriptVariable, Settings, StatementPart, Value
 from sqlrl.script.verbs import ScriptedDatabase
 
 
@@ -36,7 +36,7 @@ class Context:
     """A script at work: the database, and the text that its errors show."""
 
     db: ScriptedDatabase
-    source: Source
+    source: ScriptText
 
     @contextmanager
     def at(self, offset: int) -> Iterator[None]:
@@ -49,7 +49,7 @@ class Context:
             raise self.source.error(brief(error), offset) from error
 
     @contextmanager
-    def inside(self, text: Part) -> Iterator[None]:
+    def inside(self, text: StatementPart) -> Iterator[None]:
         """Show errors in a text that stands in the script where they are in the script."""
         with self.at(text.at):
             try:
@@ -83,15 +83,15 @@ class Context:
         return self._plain(value.value, value.at)
 
     def _plain(self, value: Any, at: int) -> Any:
-        if isinstance(value, Variable):
+        if isinstance(value, ScriptVariable):
             return _number(self.variable(value.name, at))
         if isinstance(value, list):
             return [self._plain(each, at) for each in value]
-        return value.text if isinstance(value, Part) else value
+        return value.text if isinstance(value, StatementPart) else value
 
 
 @dataclass
-class Given:
+class StatementOptions:
     """The options of a statement, of which each has to be taken; `asked` are the names that were looked for."""
 
     context: Context
@@ -173,7 +173,7 @@ def _number(value: Any) -> Any:
     return [_number(each) for each in value] if isinstance(value, list) else value
 
 
-def _same(name: Part, other: str) -> bool:
+def _same(name: StatementPart, other: str) -> bool:
     return name.text.casefold() == other.casefold()
 
 

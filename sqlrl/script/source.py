@@ -34,7 +34,7 @@ class ScriptDialect(DuckDB):
 
 
 @dataclass(frozen=True)
-class Source:
+class ScriptText:
     """The text of a script or of a part of a notebook, and what messages call it."""
 
     text: str
@@ -105,7 +105,7 @@ class Source:
 class Tokens:
     """The tokens of a statement, without its semicolon."""
 
-    source: Source
+    source: ScriptText
     tokens: Sequence[Token]
 
     @property

@@ -29,7 +29,7 @@ from sqlrl.script.source import CLOSING, OPENING, QUOTED, Tokens
 
 
 @dataclass(frozen=True)
-class Part:
+class StatementPart:
     """A name, a text or a query, and where it begins in the script."""
 
     text: str
@@ -40,14 +40,14 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Text(Part):
+class Text(StatementPart):
     """What stands in quotes; `dollar` says whether these are dollar signs."""
 
     dollar: bool = False
 
 
 @dataclass(frozen=True)
-class Query(Part):
+class QueryText(StatementPart):
     """What stands in brackets; of the tokens of its statement `first` up to before `last`."""
 
     first: int = 0
@@ -55,7 +55,7 @@ class Query(Part):
 
 
 @dataclass(frozen=True)
-class Variable:
+class ScriptVariable:
     """`$name`: the value of DuckDB's variable of that name."""
 
     name: str
@@ -63,7 +63,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Value:
-    """The value of an option or an argument: a constant, a `Text`, a list of such, a `Variable` or a `Query`."""
+    """The value of an option or an argument: a constant, a `Text`, a list of such, a `ScriptVariable` or a `QueryText`."""
 
     value: Any
     at: int
@@ -73,7 +73,7 @@ class Value:
 class Setting:
     """`name = value` or `name => value`."""
 
-    name: Part
+    name: StatementPart
     value: Value
 
 
@@ -100,10 +100,10 @@ class Rules:
 class CreatePredicate:
     """A predicate with facts, labels or rules that define it; `types` is None where a model declares them."""
 
-    name: Part
+    name: StatementPart
     types: tuple[str, ...] | None
     settings: Settings
-    source: Query | Files | Rules
+    source: QueryText | Files | Rules
     replace: bool = False
     unless: bool = False
 
@@ -112,20 +112,20 @@ class CreatePredicate:
 class SetScope:
     """Which tuples of a predicate have atoms."""
 
-    name: Part
-    query: Query
+    name: StatementPart
+    query: QueryText
 
 
 @dataclass(frozen=True)
 class CreateModel:
     """A model under a name; `rules` are its text, a file, or the name of another model, and `examples` a query."""
 
-    name: Part
+    name: StatementPart
     settings: Settings
     rules: Text | None = None
     file: Text | None = None
-    model: Part | None = None
-    examples: Query | None = None
+    model: StatementPart | None = None
+    examples: QueryText | None = None
     replace: bool = False
     unless: bool = False
 
@@ -134,7 +134,7 @@ class CreateModel:
 class AddRule:
     """One more rule."""
 
-    name: Part
+    name: StatementPart
     rule: Text
     weight: Value | None = None
 
@@ -143,7 +143,7 @@ class AddRule:
 class DropModel:
     """Forget a model's name."""
 
-    name: Part
+    name: StatementPart
     exists: bool = False
 
 
@@ -151,7 +151,7 @@ class DropModel:
 class ExportModel:
     """Write a model to a file; one that ends in .sql has a view that scores."""
 
-    name: Part
+    name: StatementPart
     file: Text
     settings: Settings = ()
 
@@ -167,15 +167,15 @@ class Show:
 class DescribeModel:
     """List the rules of a model."""
 
-    name: Part
+    name: StatementPart
 
 
 @dataclass(frozen=True)
 class Call:
     """`ML.name(MODEL model, argument, ..., name => value, ...)`: tokens `first` up to before `last` of its statement."""
 
-    name: Part
-    model: Part | None
+    name: StatementPart
+    model: StatementPart | None
     arguments: tuple[Value, ...]
     settings: Settings
     first: int
@@ -293,7 +293,7 @@ class _Reader:
         name = self.name("the predicate")
         types = self.types() if self.kind is TokenType.L_PAREN else None
         settings = self.options()
-        source: Query | Files | Rules
+        source: QueryText | Files | Rules
         if self.take("AS", "RULES"):
             source = Rules(self.quoted("Horn rules, as in AS RULES $$ ancestor(x, y) :- parent(x, y). $$"))
             return self.finished(CreatePredicate(name, types, settings, source, replace, unless))
@@ -347,7 +347,7 @@ class _Reader:
         """Read a function from its name on."""
         name = self.name("the function")
         self.at += 1
-        model: Part | None = None
+        model: StatementPart | None = None
         arguments: list[Value] = []
         settings: list[Setting] = []
         while self.kind is not TokenType.R_PAREN:
@@ -424,7 +424,7 @@ class _Reader:
             return Value(self.number(what), at)
         if kind is TokenType.PARAMETER and token.text == "$":
             self.at += 1
-            return Value(Variable(self.name("a variable, as in $name,").text), at)
+            return Value(ScriptVariable(self.name("a variable, as in $name,").text), at)
         if kind is TokenType.L_BRACE:
             raise self.error(f"{what} is a struct, which no option takes: write {_VALUES}")
         constants = {"TRUE": True, "FALSE": False, "NULL": None, "NONE": None}
@@ -479,7 +479,7 @@ class _Reader:
             found.append(self.quoted("a file, in quotes,"))
         return tuple(found)
 
-    def query(self, what: str) -> Query:
+    def query(self, what: str) -> QueryText:
         """Read a query in brackets; what stands in them."""
         if self.kind is not TokenType.L_PAREN:
             raise self.error(f"{what} is missing: a query in brackets, (SELECT ...)")
@@ -487,24 +487,24 @@ class _Reader:
         first, self.at = self.at + 1, last + 1
         if last == first:
             raise self.tokens.source.error(f"{what} is missing: the brackets are empty", self.tokens.tokens[last].start)
-        return Query(self.tokens.slice(first, last), self.tokens.tokens[first].start, first, last)
+        return QueryText(self.tokens.slice(first, last), self.tokens.tokens[first].start, first, last)
 
-    def rest(self, what: str) -> Query:
+    def rest(self, what: str) -> QueryText:
         """Read all that is left."""
         if self.at >= len(self.tokens.tokens):
             raise self.error(f"{what} is missing")
         at, first = self.start, self.at
         self.at = len(self.tokens.tokens)
-        return Query(self.tokens.slice(first, self.at), at, first, self.at)
+        return QueryText(self.tokens.slice(first, self.at), at, first, self.at)
 
-    def name(self, what: str) -> Part:
+    def name(self, what: str) -> StatementPart:
         """Read a name, perhaps in double quotes."""
         token = self.tokens.tokens[self.at] if self.at < len(self.tokens.tokens) else None
         if token is None or not (self.tokens.word(self.at) or token.token_type is TokenType.IDENTIFIER):
             quoted = ", which stands without quotes or in double ones" if self.kind in QUOTED else ""
             raise self.error(f"the name of {what} is missing{quoted}")
         self.at += 1
-        return Part(token.text, token.start)
+        return StatementPart(token.text, token.start)
 
     # ---- tokens ----------------------------------------------------------------------------------------
 

@@ -50,7 +50,7 @@ from sqlrl.solve.enumeration import enumerate_worlds
 from sqlrl.solve.marginal import marginals
 from sqlrl.solve.restriction import UnsatisfiableError, component_labels, select, select_each
 from sqlrl.solve.sampling.chains import SLICE, Effort, SampleBatch
-from sqlrl.solve.sampling.diagnostics import Estimate, estimate, start_moments
+from sqlrl.solve.sampling.diagnostics import SampleEstimate, estimate, start_moments
 from sqlrl.solve.sampling.slices import STIFF
 from sqlrl.solve.structure import compile_network, grouped, pointers, ragged_ranges, variables_of
 from sqlrl.solve.weighted import WeightedNetwork, weigh
@@ -456,7 +456,7 @@ class _Tally:
         _tally(batch.worlds, self._pairs, self._size, total.reshape(shape), square.reshape(shape))
         self.drawn += len(batch.worlds)
 
-    def shares(self) -> Estimate:
+    def shares(self) -> SampleEstimate:
         """Return the shares that apply, of (2, clauses) as one axis."""
         moments = self._moments
         if self.drawn != moments.total.shape[0] * moments.draws:
@@ -466,7 +466,7 @@ class _Tally:
 
 def _sampled(
     part: _Division, chosen: BoolArray, method: Method, effort: Effort
-) -> tuple[IntArray, FloatArray, Estimate]:
+) -> tuple[IntArray, FloatArray, SampleEstimate]:
     # Of the components with some atoms: the clauses with pairs there, how many, (2, clauses), and the shares of them that apply.
     number = np.cumsum(chosen) - 1
     inside = np.flatnonzero(chosen[np.abs(part.pairs.literals[part.pairs.indptr[:-1]]) - 1])
@@ -492,7 +492,7 @@ def _sampled(
     total, square = np.zeros((2, *size.shape))
     _tally((found.probability == 1.0)[None, :], pairs, size, total, square)
     none, one = np.zeros(size.size), np.ones(size.size)
-    return clauses, size, Estimate(total.ravel(), none, one, np.full(size.size, np.inf), 0, 0, 0)
+    return clauses, size, SampleEstimate(total.ravel(), none, one, np.full(size.size, np.inf), 0, 0, 0)
 
 
 # ---- what is asked for -------------------------------------------------------------------------------

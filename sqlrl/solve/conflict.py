@@ -20,7 +20,7 @@ Describe = Callable[[int, Sequence[int]], str]
 SHOWN = 20
 
 
-class ConflictError(InfeasibleError):
+class ConflictingClausesError(InfeasibleError):
     """Hard clauses cannot all hold: a minimal set of ground clauses that, with the blocks, has no world."""
 
     def __init__(
@@ -79,7 +79,9 @@ def conflicting_set(structure: Structure, component: Component, *, seed: int = 0
     return [ground[z - k] for z in sorted(needed)]
 
 
-def conflict_of(structure: Structure, atom: int, *, describe: Describe | None = None, seed: int = 0) -> ConflictError:
+def conflict_of(
+    structure: Structure, atom: int, *, describe: Describe | None = None, seed: int = 0
+) -> ConflictingClausesError:
     """Return the error about the component of a local atom, which has no world; `describe` as in `conflict_error`."""
     number = structure.component[structure.variables.of_atom[[atom]]]
     return conflict_error(structure, next(split(structure, number)), describe=describe, seed=seed)
@@ -87,7 +89,7 @@ def conflict_of(structure: Structure, atom: int, *, describe: Describe | None = 
 
 def conflict_error(
     structure: Structure, component: Component, *, describe: Describe | None = None, seed: int = 0
-) -> ConflictError:
+) -> ConflictingClausesError:
     """Return the error about a component without a world; `describe` has words for ground clauses, and for a block with `BLOCK` as the clause."""
     network = structure.network
     conflict = conflicting_set(structure, component, seed=seed)
@@ -108,7 +110,7 @@ def conflict_error(
         shown = (describe or ids)(BLOCK, [x + 1 for x in members[:SHOWN]])
         dots = ", ..." if len(members) > SHOWN else ""
         lines.append(f"  block: {'exactly' if exact else 'at most'} one of {shown}{dots} is true")
-    return ConflictError(
+    return ConflictingClausesError(
         f"hard clauses cannot all hold: these {len(conflict)} ground clauses conflict, and any one fewer would not; "
         "correct the evidence, or give one of the clauses a weight\n" + "\n".join(lines),
         conflict,

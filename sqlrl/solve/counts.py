@@ -14,10 +14,10 @@ from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 
 if TYPE_CHECKING:
-    from sqlrl.solve.structure import Rows
+    from sqlrl.solve.structure import StructureRows
 
 
-def violated_rows(rows: Rows, world: BoolArray) -> BoolArray:
+def violated_rows(rows: StructureRows, world: BoolArray) -> BoolArray:
     """Which rows a world of shape (n,) violates, shape (r,)."""
     if len(rows.indptr) == 1:
         return np.zeros(0, dtype=np.bool_)

@@ -21,7 +21,7 @@ from sqlrl.solve.growth import Growth
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.restriction import UnsatisfiableError, select, with_components
 from sqlrl.solve.result import MethodChoice, MPEResult, SolverReport, status_of
-from sqlrl.solve.rounds import SHARE, Estimate, Rounds
+from sqlrl.solve.rounds import SHARE, NetworkEstimate, Rounds
 from sqlrl.solve.structure import compile_network, pointers, ragged_ranges
 from sqlrl.solve.weighted import weigh
 from sqlrl.wording import counted
@@ -78,17 +78,17 @@ class ClauseOracle(Protocol):
 # ---- whether it is worth it --------------------------------------------------------------------------
 
 
-def estimate(oracle: ClauseOracle, weights: npt.ArrayLike) -> Estimate:
+def estimate(oracle: ClauseOracle, weights: npt.ArrayLike) -> NetworkEstimate:
     """Count, without grounding it, what decides how a network is best grounded; weights and errors as for `cutting_planes`."""
     sizes = oracle.sizes
-    known = Estimate(sizes, sizes)
+    known = NetworkEstimate(sizes, sizes)
     if known.small:
         return known
     network = oracle.start()
     soft = soft_weights(network, weights)
     first = mpe(network, soft, describe=oracle.describe)
     most = {shape: int(SHARE * size) for shape, size in sizes.items()}
-    return Estimate(sizes, oracle.unmet(first.world, wanted(network, soft), most))
+    return NetworkEstimate(sizes, oracle.unmet(first.world, wanted(network, soft), most))
 
 
 # ---- rounds ------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.solve.structure import Sides, Structure, Variables, distinct, pointers, ragged_ranges
+from sqlrl.solve.structure import Sides, StateVariables, Structure, distinct, pointers, ragged_ranges
 
 # ---- elimination, compiled ---------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ def _cross(
     return group, start_a[group] + inner // count_b[group], start_b[group] + inner % count_b[group]
 
 
-def _holding(sides: Sides, variables: Variables) -> tuple[IntArray, IntArray]:
+def _holding(sides: Sides, variables: StateVariables) -> tuple[IntArray, IntArray]:
     # The states in which each side holds, as (start of each side, states inside the variable).
     width = np.where(sides.member, 1, variables.size[sides.variable])
     begin = pointers(width)

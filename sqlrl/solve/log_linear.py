@@ -14,7 +14,7 @@ from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
 from sqlrl.solve.sampling.propagation import propagate
 from sqlrl.solve.structure import pointers, ragged_ranges, sides_of, variables_of
-from sqlrl.solve.treewidth.buckets import Buckets, Scratch, compile_buckets, component_sums, scratch_for
+from sqlrl.solve.treewidth.buckets import Buckets, BucketScratch, compile_buckets, component_sums, scratch_for
 from sqlrl.solve.treewidth.expectations import RowCells, expectations, list_row_cells
 from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order, part_of_order
 from sqlrl.solve.weighted import FREE, WeightedNetwork, equal_rows, weigh
@@ -169,7 +169,7 @@ def hard_part(network: Network) -> WeightedNetwork:
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
+class LogLinearPartition:
     """Components of a log-linear model with tables of bounded size, laid out once: sums over their worlds for any weights."""
 
     buckets: Buckets  # tables of the c components
@@ -179,7 +179,7 @@ class Partition:
         return len(self.buckets.component_start) - 1
 
     @cached_property
-    def _scratch(self) -> Scratch:
+    def _scratch(self) -> BucketScratch:
         return scratch_for(self.buckets)
 
     @cached_property
@@ -229,7 +229,7 @@ class Reach:
 
     inside: BoolArray  # shape (f,): the free atoms of these components
     narrow: LogLinear  # the model over these atoms
-    partition: Partition  # sums of the narrow model
+    partition: LogLinearPartition  # sums of the narrow model
 
 
 def reach(model: LogLinear, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS) -> Reach:
@@ -243,11 +243,11 @@ def reach(model: LogLinear, *, bucket_cells: int = BUCKET_CELLS, component_cells
     return Reach(inside, narrow, partition_of(narrow, order))
 
 
-def partition_of(model: LogLinear, order: Order) -> Partition:
+def partition_of(model: LogLinear, order: Order) -> LogLinearPartition:
     """Lay out all components of a log-linear model, which are within the bounds of an order."""
     rows = len(model.indptr) - 1
     cost = np.where(np.arange(rows) < model.soft, 0.0, np.inf)
     buckets = compile_buckets(order, np.zeros(len(model.free)), cost)
     of_atom = order.component[order.variables.of_atom]
     of_row = of_atom[np.abs(model.literals[model.indptr[: model.soft]]) - 1]
-    return Partition(buckets, np.concatenate([of_atom, of_row]).astype(np.int64))
+    return LogLinearPartition(buckets, np.concatenate([of_atom, of_row]).astype(np.int64))

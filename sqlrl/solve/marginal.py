@@ -21,7 +21,7 @@ from sqlrl.solve.restriction import UnsatisfiableError, component_labels, restri
 from sqlrl.solve.result import MethodChoice
 from sqlrl.solve.sampling.belief import METHODS, MarginalResult
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, SampleSink
-from sqlrl.solve.sampling.diagnostics import Estimate
+from sqlrl.solve.sampling.diagnostics import SampleEstimate
 from sqlrl.solve.sampling.gibbs import is_gibbs, sample_gibbs
 from sqlrl.solve.sampling.mcsat import sample_mcsat
 from sqlrl.solve.sampling.propagation import propagate
@@ -127,7 +127,7 @@ class _Run:
                 f"between: use {Parameter('method', 'mcsat')} or 'auto'"
             )
         sampler = sample_gibbs if method == "gibbs" else sample_mcsat
-        found: Estimate = sampler(part, self.effort, write=self._writer(atoms) if self.sink else None)
+        found: SampleEstimate = sampler(part, self.effort, write=self._writer(atoms) if self.sink else None)
         self.probability[atoms], self.error[atoms] = found.mean, found.error
         self.rhat[atoms], self.ess[atoms] = found.rhat, found.ess
         if found.draws < self.effort.samples or found.chains < self.effort.chains:

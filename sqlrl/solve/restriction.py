@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 
 from sqlrl.errors import SqlrlError
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.structure import Rows, grouped, pointers, ragged_ranges
+from sqlrl.solve.structure import StructureRows, grouped, pointers, ragged_ranges
 from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork, merge_rows
 
 Values = npt.NDArray[np.int8]
@@ -81,7 +81,7 @@ def restrict(weighted: WeightedNetwork, value: Values) -> WeightedNetwork:
     )
 
 
-def component_labels(weighted: Rows) -> tuple[int, IntArray]:
+def component_labels(weighted: StructureRows) -> tuple[int, IntArray]:
     """Return how many components of atoms that share a row or a block there are, and that of each atom, numbered by their first atoms."""
     n, b = len(weighted.block), len(weighted.block_exact)
     atom = np.abs(weighted.literals) - 1

@@ -35,7 +35,7 @@ to most of them, and solve what they have so far each time."""
 
 
 @dataclass(frozen=True)
-class Estimate:
+class NetworkEstimate:
     """What is known of a network before its best world: ground clauses of two literals or more, for each shape (or clause)."""
 
     sizes: Mapping[Hashable, int]  # how many there are at the most
@@ -155,7 +155,7 @@ def _kept_at_first(weighted: WeightedNetwork, options: Options) -> BoolArray | N
     first.run()
     unmet = np.bincount(clause[~short & _unmet(weighted, first.world)], minlength=len(sizes))
     groups = np.flatnonzero(sizes).tolist()
-    known = Estimate({i: int(sizes[i]) for i in groups}, {i: int(unmet[i]) for i in groups})
+    known = NetworkEstimate({i: int(sizes[i]) for i in groups}, {i: int(unmet[i]) for i in groups})
     if not known.partial:
         return None
     whole = np.zeros(len(sizes), dtype=np.bool_)

@@ -19,7 +19,7 @@ from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.kernels import kernel
 
 
-class Rows(Protocol):
+class StructureRows(Protocol):
     """Ground clauses and blocks over n atoms, laid out as in `Network`: a network, or one with its weights folded in."""
 
     @property
@@ -40,7 +40,7 @@ class Rows(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Variables:
+class StateVariables:
     """The v multi-state variables of a network, in ascending order of their first atom."""
 
     of_atom: IntArray  # shape (n,): the variable of each atom
@@ -79,7 +79,7 @@ class Structure:
     """A network compiled once for any weights."""
 
     network: Network
-    variables: Variables
+    variables: StateVariables
     sides: Sides
     component: IntArray  # shape (v,): of each variable, in ascending order of the first variable
     row_component: IntArray  # shape (r,): of each row, -1 for rows that blocks satisfy
@@ -124,7 +124,7 @@ def distinct(values: IntArray) -> IntArray:
     return ascending[first]
 
 
-def variables_of(network: Rows) -> Variables:
+def variables_of(network: StructureRows) -> StateVariables:
     """Group the atoms of a network into multi-state variables."""
     n = len(network.block)
     key = np.where(network.block >= 0, network.block, len(network.block_exact) + np.arange(n, dtype=np.int64))
@@ -144,10 +144,10 @@ def variables_of(network: Rows) -> Variables:
     state_of_atom[members] = state
     atom = np.full(int(start[-1]), -1, dtype=np.int64)
     atom[start[of_atom] + state_of_atom] = np.arange(n)
-    return Variables(of_atom, state_of_atom, start, atom, exact)
+    return StateVariables(of_atom, state_of_atom, start, atom, exact)
 
 
-def sides_of(network: Rows, variables: Variables) -> Sides:
+def sides_of(network: StructureRows, variables: StateVariables) -> Sides:
     """Reduce the rows of a network to their sides, leaving out the literals that blocks make redundant."""
     rows = len(network.indptr) - 1
     atom = np.abs(network.literals) - 1

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlrl.catalog.bins import piece_name
 from sqlrl.catalog.dictionary import numeric_name
 from sqlrl.catalog.layout import Layout, PredicateInfo
-from sqlrl.catalog.sources import Source, open_source
+from sqlrl.catalog.sources import LoadSource, open_source
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named, table
 from sqlrl.errors import InputError, Parameter
@@ -44,7 +44,7 @@ def atom_groups(engine: DuckDBEngine, layout: Layout, groups: Any) -> tuple[IntA
     return data.column("atom").to_numpy().astype(np.int64), group.astype(np.int64)
 
 
-def _check_columns(source: Source, info: PredicateInfo) -> None:
+def _check_columns(source: LoadSource, info: PredicateInfo) -> None:
     """Refuse a source that has not a column for each argument and one for the group."""
     needed = len(info.types) + 1
     if len(source.columns) == needed:
@@ -56,7 +56,7 @@ def _check_columns(source: Source, info: PredicateInfo) -> None:
     )
 
 
-def _read(engine: DuckDBEngine, layout: Layout, source: Source, info: PredicateInfo) -> pa.Table:
+def _read(engine: DuckDBEngine, layout: Layout, source: LoadSource, info: PredicateInfo) -> pa.Table:
     """Read distinct rows: `atom` (NULL if there is none), `grp`, and whether something else is NULL."""
     names, arity = list(source.columns), len(info.types)
     texts = [named(source.text(name), f"t{i}") for i, name in enumerate(names)]

@@ -54,7 +54,7 @@ class BlanketTraining(ExampleStream):
         program: Program,
         session: Session,
         examples: IntArray,
-        atoms: Atoms,
+        atoms: GroupedAtoms,
         violated: pa.Table,
         run: Run | None = None,  # one that has begun
     ) -> None:
@@ -122,7 +122,7 @@ class BlanketTraining(ExampleStream):
 
 
 @dataclass(frozen=True, eq=False)
-class Atoms:
+class GroupedAtoms:
     """The atoms of each predicate, grouped by what all clauses say of them."""
 
     partitions: Mapping[str, Partition]  # by predicate; with soft evidence the last column has places in `priors`
@@ -198,7 +198,7 @@ def check_labelled(program: Program, names: list[str], chosen: TableName) -> Non
             )
 
 
-def _atoms(program: Program, names: list[str], ids: IntArray, chosen: TableName, *, opened: bool) -> Atoms:
+def _atoms(program: Program, names: list[str], ids: IntArray, chosen: TableName, *, opened: bool) -> GroupedAtoms:
     """Return the atoms of each predicate by what all clauses say, those that blocks state after the others."""
     _refuse_beyond(program, names, opened=opened)
     shapes = shape_clauses(program)
@@ -220,7 +220,7 @@ def _atoms(program: Program, names: list[str], ids: IntArray, chosen: TableName,
             domain = read_domain(engine, layout, layout.predicates[name], ids, chosen)
             found[name] = Partition.of(domain).refined(terms.get(name, []), width + (len(odds) > 0))
     priors = np.concatenate([[0.0], odds]) if len(odds) else odds
-    return Atoms(found, len(blocks), priors, parts.statements)
+    return GroupedAtoms(found, len(blocks), priors, parts.statements)
 
 
 def refuse_quantifiers(program: Program) -> None:

@@ -167,7 +167,7 @@ def clause_search(
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class OpenedNetwork:
     """The ground network of the atoms of a target, all others being evidence."""
 
     network: Network
@@ -192,7 +192,7 @@ class SearchBlankets(ClauseBlankets):
         self._program, self._given, self._chosen, self._limit = program, given, chosen, limit
 
     @contextmanager
-    def opened(self, target: str, rules: Sequence[int]) -> Iterator[Opened]:
+    def opened(self, target: str, rules: Sequence[int]) -> Iterator[OpenedNetwork]:
         """Ground all rules that mention a target over its atoms while the context is open, all others being evidence."""
         layout = self._program.layout
         if _of_no_example(layout, target):
@@ -226,7 +226,7 @@ class SearchBlankets(ClauseBlankets):
             place = {id(rule): i for rule, i in zip(opened.program.model.rules, places, strict=True)}
             of_feature = [place[id(bound.rule)] if bound.rule is not None else -1 for bound in opened.program.features]
             owner = np.array(of_feature, dtype=np.int64)[np.array(opened.program.feature_of, dtype=np.int64)]
-            yield Opened(
+            yield OpenedNetwork(
                 network,
                 opened.truth[network.atoms - 1],
                 owner[network.clauses],

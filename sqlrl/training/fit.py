@@ -59,7 +59,7 @@ class KeptRun(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FitOptions:
     """What `fit` is asked besides what to learn from."""
 
     callback: Callable[[Any], object] | None = None  # told of each step, when it has been saved
@@ -85,7 +85,7 @@ class Fit:
         learner: str,  # the name of the estimator
         parameters: Mapping[str, object],
         seed: int,
-        asked: Asked,
+        asked: FitOptions,
         *,
         stage: str = "learning weights",
         total: int | None = None,  # of what the stage advances by, if it is even

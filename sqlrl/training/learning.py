@@ -185,16 +185,16 @@ class Learning:
 
         if not isinstance(examples, Subgraphs):
             return examples
-        from sqlrl.training.subgraph_stream import Part, Pass
+        from sqlrl.training.subgraph_stream import Pass, StreamPart
 
-        return Part(Pass(examples))
+        return StreamPart(Pass(examples))
 
     def targets(self, model: Model, examples: Any) -> frozenset[str]:
         """Return the predicates of a model that are to be predicted."""
         from sqlrl.training.selection import targets
-        from sqlrl.training.subgraph_stream import Part
+        from sqlrl.training.subgraph_stream import StreamPart
 
-        return examples.reading.targets(model) if isinstance(examples, Part) else targets(self.session, model)
+        return examples.reading.targets(model) if isinstance(examples, StreamPart) else targets(self.session, model)
 
     def divided(
         self,
@@ -206,10 +206,10 @@ class Learning:
     ) -> tuple[Any, Any]:
         """Return the examples that choose structure, and those left for weights, in order, both without those that nothing is learned from."""
         from sqlrl.training.selection import divided, learned_targets
-        from sqlrl.training.subgraph_stream import Part
+        from sqlrl.training.subgraph_stream import StreamPart
 
         learned = learned_targets(model, candidates, self.targets(model, examples))
-        if isinstance(examples, Part):
+        if isinstance(examples, StreamPart):
             return examples.divided(choose, learned)
         return divided(self.session, model, candidates, examples, order, choose, learned)
 
@@ -226,9 +226,9 @@ class Learning:
         """Hold candidates against examples while the context is open; what is kept of the run can be written after that, too."""
         from sqlrl.training.selection import FOLLOWED, selection
         from sqlrl.training.subgraph_selection import stream_selection
-        from sqlrl.training.subgraph_stream import Part
+        from sqlrl.training.subgraph_stream import StreamPart
 
-        if isinstance(examples, Part):
+        if isinstance(examples, StreamPart):
             return stream_selection(self.session, model, candidates, examples, order, saving=saving)
         if decaying and order["size"] is None:
             order = {**order, "size": FOLLOWED}

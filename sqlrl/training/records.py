@@ -89,7 +89,7 @@ class TrainingRecord:
 
 
 @dataclass(frozen=True)
-class Progress:
+class WindowProgress:
     """Progress of a learner after a window."""
 
     window: int  # windows done

@@ -37,7 +37,7 @@ def no_shapes() -> pa.Table:
     return pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]).empty_table()
 
 
-class Learned(Protocol):
+class KeptModel(Protocol):
     """A learned model and what is kept of it; `clauses` and `shapes` are as `Records.save_model` takes them."""
 
     @property
@@ -178,7 +178,7 @@ class Run:
 
     def finish(
         self,
-        learned: Learned,
+        learned: KeptModel,
         rows: Mapping[str, pa.Table],
         *,
         origin: str,  # what put the clauses into the model

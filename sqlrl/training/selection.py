@@ -238,23 +238,23 @@ def learned_targets(model: Model, candidates: Sequence[Candidate], opened: Set[s
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutSubgraphs:
     """How many subgraphs nothing is learned from."""
 
     without: int = 0  # without query atoms
     alike: int = 0  # with several query atoms that are all true or all false
 
     @classmethod
-    def of(cls, true: IntArray, false: IntArray, atoms: IntArray) -> tuple[IntArray, LeftOut]:
+    def of(cls, true: IntArray, false: IntArray, atoms: IntArray) -> tuple[IntArray, LeftOutSubgraphs]:
         """Return the places of the subgraphs to learn from, by how many of their query atoms are true and false; and how many others there are."""
         without = atoms == 0
         # One query atom is a decision of its own, as where each document is an example.
         alike = (atoms > 1) & ((true == atoms) | (false == atoms))
         return np.flatnonzero(~without & ~alike), cls(int(without.sum()), int(alike.sum()))
 
-    def __add__(self, other: LeftOut) -> LeftOut:
+    def __add__(self, other: LeftOutSubgraphs) -> LeftOutSubgraphs:
         """Return how many of both."""
-        return LeftOut(self.without + other.without, self.alike + other.alike)
+        return LeftOutSubgraphs(self.without + other.without, self.alike + other.alike)
 
     def __str__(self) -> str:
         """Return why they are left out."""
@@ -290,7 +290,7 @@ def to_learn_from(
     """Return the examples to choose structure from, among the first ones, and to learn weights from, among the rest."""
     # `names` are the predicates whose query atoms count.
     n, true, false = _label_counts(session, layout, names)
-    parts = [LeftOut.of(true[part], false[part], n[part]) for part in (examples[:first], examples[first:])]
+    parts = [LeftOutSubgraphs.of(true[part], false[part], n[part]) for part in (examples[:first], examples[first:])]
     left = parts[0][1] + parts[1][1]
     for (kept, out), choosing in zip(parts, (True, False), strict=True):
         if not len(kept):

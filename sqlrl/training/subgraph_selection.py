@@ -16,7 +16,7 @@ from sqlrl.training.ordering import Ordering
 from sqlrl.training.runs import RunKey
 from sqlrl.training.selection import CandidateRun, known_model
 from sqlrl.training.session import Session
-from sqlrl.training.subgraph_stream import Part, SubgraphProvenance, WindowDatabases
+from sqlrl.training.subgraph_stream import StreamPart, SubgraphProvenance, WindowDatabases
 from sqlrl.training.subgraphs import SubgraphWindow
 from sqlrl.wording import counted
 
@@ -24,7 +24,7 @@ from sqlrl.wording import counted
 class StreamSelection(CandidateRun):
     """The first subgraphs of a stream with candidates held against them."""
 
-    def __init__(self, session: Session, model: Model, candidates: Sequence[Candidate], part: Part) -> None:
+    def __init__(self, session: Session, model: Model, candidates: Sequence[Candidate], part: StreamPart) -> None:
         super().__init__(session.records, model)
         self._part, self._candidates = part, candidates
         known = known_model(model, candidates)
@@ -94,7 +94,7 @@ class StreamSelection(CandidateRun):
 
 @contextmanager
 def stream_selection(
-    session: Session, model: Model, candidates: Sequence[Candidate], part: Part, order: Ordering, *, saving: bool
+    session: Session, model: Model, candidates: Sequence[Candidate], part: StreamPart, order: Ordering, *, saving: bool
 ) -> Iterator[StreamSelection]:
     """Hold candidates against a stream while the context is open; with `saving` the run shall be one that can be resumed."""
     session.catalog.store.check_writable()

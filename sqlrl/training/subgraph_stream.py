@@ -37,7 +37,7 @@ from sqlrl.training.ordering import Ordering
 from sqlrl.training.provenance import TABLE
 from sqlrl.training.records import Checkpoint, TrainingRecord
 from sqlrl.training.runs import RunKey
-from sqlrl.training.selection import LeftOut
+from sqlrl.training.selection import LeftOutSubgraphs
 from sqlrl.training.session import Session
 from sqlrl.training.sources import WindowSource
 from sqlrl.training.statistics import statistics_table
@@ -62,7 +62,7 @@ class Pass:
         self.stream = stream
         # How many subgraphs are not learned from, by the labels of the predicates that are `learned`, as long as it is `counting`.
         # None: all are learned from that have a row, as loaded examples are.
-        self.left_out, self.counting = LeftOut(), True
+        self.left_out, self.counting = LeftOutSubgraphs(), True
         self.learned: frozenset[str] | None = None
         self.names: list[str] = []
         self._reader: Reader | None = None
@@ -213,19 +213,19 @@ class Pass:
             rows = [window.places(name) for name in window.tables]
             chosen = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *rows]))
             if self.counting:
-                self.left_out += LeftOut(len(true) - len(chosen))
+                self.left_out += LeftOutSubgraphs(len(true) - len(chosen))
             return window if len(chosen) == len(true) else window.only(chosen)
         for name in sorted(self.learned):
             places, truth = window.places(name), window.tables[name][TRUTH].to_numpy().astype(np.bool_)
             true += np.bincount(places[truth], minlength=len(true))
             false += np.bincount(places[~truth], minlength=len(true))
-        chosen, left = LeftOut.of(true, false, true + false)
+        chosen, left = LeftOutSubgraphs.of(true, false, true + false)
         if self.counting:
             self.left_out += left
         return window if len(chosen) == len(true) else window.only(chosen)
 
 
-class Part(WindowSource):
+class StreamPart(WindowSource):
     """A part of a stream that is read: from a place to another, or to the end."""
 
     def __init__(self, reading: Pass, begin: int = 0, end: int | None = None) -> None:
@@ -237,12 +237,12 @@ class Part(WindowSource):
         """Show the part as grounded windows while the context is open."""
         return stream_training(session, model, self, order=order, changes=changes)
 
-    def divided(self, choose: Callable[[int | None], int], learned: frozenset[str]) -> tuple[Part, Part]:
+    def divided(self, choose: Callable[[int | None], int], learned: frozenset[str]) -> tuple[StreamPart, StreamPart]:
         """Return the part that chooses structure, and the rest; `choose` says how many subgraphs of all do, `learned` which labels count."""
         self.reading.check_needed(sorted(learned), "is to be predicted")
         self.reading.learned = learned
         size = choose(self.reading.stream.length)
-        return Part(self.reading, 0, size), Part(self.reading, size)
+        return StreamPart(self.reading, 0, size), StreamPart(self.reading, size)
 
     def windows(self) -> int | None:
         """Return how many windows there are, None if nobody knows."""
@@ -267,7 +267,7 @@ class Part(WindowSource):
     def go_on(self, state: Mapping[str, Any]) -> None:
         """Go to the place at which a run was saved."""
         self.reading.seek(state[PLACE], state[NAMES])
-        self.reading.left_out = LeftOut(*state[LEFT_OUT])
+        self.reading.left_out = LeftOutSubgraphs(*state[LEFT_OUT])
 
     def check(self, order: Ordering) -> None:
         """Refuse what is of loaded examples alone."""
@@ -387,7 +387,7 @@ class WindowDatabases:
     def __init__(
         self,
         session: Session,
-        part: Part,
+        part: StreamPart,
         model: Model,
         predicted: frozenset[str] | None = None,  # the targets with query atoms; None for all
         *,
@@ -467,7 +467,7 @@ class SubgraphStream(TrainingStream):
         self,
         session: Session,
         model: Model,
-        part: Part,
+        part: StreamPart,
         held: ExitStack,  # closed by whoever opened it
         *,
         passes: int,
@@ -684,7 +684,7 @@ def check_templates(model: Model, reason: str) -> None:
 
 @contextmanager
 def stream_training(
-    session: Session, model: Model, part: Part, *, order: Ordering, changes: ClauseChanges | None
+    session: Session, model: Model, part: StreamPart, *, order: Ordering, changes: ClauseChanges | None
 ) -> Iterator[SubgraphStream]:
     """Show the rest of a stream as grounded windows while the context is open."""
     session.catalog.store.check_writable()

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from sqlrl import markup
-from sqlrl.engine.graph import Graph, trimmed
+from sqlrl.engine.graph import GraphConnection, trimmed
 from sqlrl.errors import InputError, Parameter
 from sqlrl.wording import counted
 
@@ -304,7 +304,7 @@ class SubgraphQueries(Subgraphs):
         *,
         window: int = WINDOW,
     ) -> None:
-        self._graph = Graph(source)
+        self._graph = GraphConnection(source)
         _check_queries(window, centres, relations)
         self.window, self.centres, self._relations = int(window), centres, dict(relations)
         found = self._graph.rows(trimmed(self._as_run(CENTRES)), self._said(CENTRES))

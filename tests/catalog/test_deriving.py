@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.derived_bias import Keys, derive_bias, modes_of
+from sqlrl.catalog.derived_bias import FactKeys, derive_bias, modes_of
 from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, InputError
 
@@ -72,7 +72,7 @@ def test_a_key_holds_in_an_example_where_examples_stand_beside_the_arguments() -
 def test_the_rules_hold_for_any_facts(rows: list[tuple[int, int, int]], constants: int) -> None:
     columns = list(zip(*rows, strict=True))
     values = tuple(len(set(c)) for c in columns)
-    modes = modes_of("p", ["a", "b", "c"], Keys(len(rows), values), constants)
+    modes = modes_of("p", ["a", "b", "c"], FactKeys(len(rows), values), constants)
     assert len(set(modes)) == len(modes)
     for mode in modes:
         (input_,) = mode.positions("+")

@@ -23,7 +23,7 @@ from sqlrl.catalog.changes import changed_sources
 from sqlrl.catalog.columns import Mapped, raw_query
 from sqlrl.catalog.declarations import compact
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.sources import Source
+from sqlrl.catalog.sources import LoadSource
 from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, EngineError, LoadError, LoadWarning, ParseError
 from sqlrl.logic.evidence import EvidenceAtom
@@ -150,7 +150,7 @@ def test_renaming_costs_what_the_names_are_not_their_square(monkeypatch: pytest.
     copied: list[exp.Case] = []
     copy = exp.Case.copy
     monkeypatch.setattr(exp.Case, "copy", lambda case: copied.append(case) or copy(case))
-    source = Source(exp.table_("t"), {"a": "VARCHAR"}, "t", "table", "")
+    source = LoadSource(exp.table_("t"), {"a": "VARCHAR"}, "t", "table", "")
     query = raw_query(source, Mapped(("a",)), LoadOptions(constants={f"a{i}": f"b{i}" for i in range(40)}))
     assert query.sql("duckdb").count("WHEN") == 40
     assert len(copied) < 3

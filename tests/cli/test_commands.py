@@ -17,7 +17,7 @@ import sqlrl
 from sqlrl.cli.inputs import Job
 from sqlrl.cli.options import Messages
 from sqlrl.cli.predicting import Solver
-from sqlrl.cli.queries import Asked
+from sqlrl.cli.queries import AskedPredicates
 from sqlrl.cli.session import session
 from sqlrl.logic.mln import parse_mln
 from sqlrl.solve.result import Status
@@ -380,7 +380,7 @@ def test_a_world_that_is_not_proved_optimal_says_so(capsys: pytest.CaptureFixtur
     found = SimpleNamespace(status=Status.FEASIBLE, result=SimpleNamespace(report=report))
     database = SimpleNamespace(predict=lambda *_, **__: found)
     with session(Messages()) as current:
-        job = Job(current, cast(sqlrl.Database, database), parse_mln("P(t)\n1 P(x)"), None, {}, Asked())
+        job = Job(current, cast(sqlrl.Database, database), parse_mln("P(t)\n1 P(x)"), None, {}, AskedPredicates())
         shown = Solver(deterministic_limit=0.0).predict(job)
     assert shown is found
     err = capsys.readouterr().err

@@ -17,7 +17,7 @@ import typer
 import sqlrl
 from sqlrl.cli.app import app
 from sqlrl.cli.words import IN_COMMANDS, OPTIONS, PHRASES, VALUES, in_options, words
-from sqlrl.errors import Mention, Message, Parameter, Phrase, Quoted, Written
+from sqlrl.errors import DoubleQuoted, Mention, Message, Parameter, Phrase, Written
 from sqlrl.script.settings import OUTSIDE, in_sql
 from tests.cli.conftest import Project, Run
 
@@ -42,7 +42,7 @@ PACKAGE = Path(sqlrl.__file__).parent
         (f"name it by {Parameter('target')}", "export", "name it by --target"),
         (f"as {Parameter('target', 'Cancer')}", "learn", "as --query Cancer"),
         (f"load it with {Parameter('target', True)}", "learn", "load it with --target"),
-        (f"pass {Parameter('empty', Quoted('allow'))}", "load", "pass --empty allow"),
+        (f"pass {Parameter('empty', DoubleQuoted('allow'))}", "load", "pass --empty allow"),
         (f"{Parameter('empty')} takes them as false", "infer", "--closed takes them as false"),
         (f"rename them with {Parameter('constants', Written('{...}'))}", "load", "rename them with --rename"),
         (f"opened with {Parameter('trusted', False)}", "infer", "opened with --untrusted"),

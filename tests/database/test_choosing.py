@@ -9,7 +9,7 @@ import pytest
 import sqlrl
 from sqlrl.solve import rounds
 from sqlrl.solve.result import Status
-from sqlrl.solve.rounds import Estimate
+from sqlrl.solve.rounds import NetworkEstimate
 
 HARD = "Same(x, y) => Same(y, x).\nSame(x, y) ^ Same(y, z) ^ x != z => Same(x, z)."
 SOFT = "1.5 Same(x, y) => Same(y, x)\n0.4 Same(x, y) ^ Same(y, z) ^ x != z => Same(x, z)"
@@ -104,6 +104,6 @@ def test_small_networks_are_grounded() -> None:
     ],
 )
 def test_an_estimate(sizes: dict[str, int], unmet: dict[str, int], whole: set[str], *, partial: bool) -> None:
-    found = Estimate(sizes, unmet)
+    found = NetworkEstimate(sizes, unmet)
     assert found.whole == whole
     assert found.partial is partial

@@ -10,7 +10,7 @@ from sqlrl.database.constrained_training import ENFORCED, ConstrainedTraining
 from sqlrl.errors import GroundingLimitError, InfeasibleTruthWarning, InputError, NotFittedError
 from sqlrl.ground.factors import growth_exponent, is_inexpensive
 from sqlrl.logic.printer import format_formula
-from sqlrl.training.records import Progress
+from sqlrl.training.records import WindowProgress
 
 LENGTHS = {"d0": 4, "d1": 8, "d2": 16, "d3": 6}
 LONGEST = max(LENGTHS.values())
@@ -259,7 +259,7 @@ def test_bad_parameters_are_refused(db: sqlrl.Database, training: ConstrainedTra
 def test_options_are_passed_on_to_the_learner(db: sqlrl.Database) -> None:
     training = ConstrainedTraining(sqlrl.CDA(0.01, window=2), mode="ibt")
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: WindowProgress) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -16,7 +16,7 @@ from sqlrl.database import reports
 from sqlrl.demo import MODEL, generate
 from sqlrl.errors import InputError
 from sqlrl.report.charts import Chart
-from sqlrl.report.page import Atoms, Listing, Report, Rows, Sentence
+from sqlrl.report.page import AtomListing, PageListing, PageTable, Report, Sentence
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def test_runs_of_one_model_stand_on_one_page(studied: Studied) -> None:
     numbers = [studied.fit.run_, studied.prediction.run, studied.marginals.run]
     for number in numbers:
         report = studied.db.runs[number].report()
-        others = part(report, "run", Rows).table["run"]
+        others = part(report, "run", PageTable).table["run"]
         assert sorted([number, *others]) == numbers
         drawn = " ".join(titles(report))
         for title in ("Learning curve", "Strongest", "Confusion", "Calibration", "Precision", "ROC", "Time by stage"):
@@ -76,7 +76,7 @@ def test_runs_of_one_model_stand_on_one_page(studied: Studied) -> None:
 
 @pytest.mark.slow
 def test_the_clauses_are_those_of_the_model_with_weights_and_support(studied: Studied) -> None:
-    listing = part(studied.db.runs[studied.fit.run_].report(), "clauses", Listing)
+    listing = part(studied.db.runs[studied.fit.run_].report(), "clauses", PageListing)
     stated = studied.db.sql(
         "select text, weight, open, for_right from sqlrl.clause join sqlrl.clause_statistics using (clause) "
         f"join sqlrl.support using (clause) where model = 1 and clause_statistics.run = {studied.fit.run_} and support.run = {studied.prediction.run}"
@@ -86,13 +86,13 @@ def test_the_clauses_are_those_of_the_model_with_weights_and_support(studied: St
     found = [(row["clause"], row["weight"], row["support"], row["for_right"]) for row in shown]
     assert sorted(found, key=key) == sorted(stated, key=key)
     # The same clauses have the same support from the page of the prediction, whose model has another number.
-    again = part(studied.db.runs[studied.prediction.run].report(), "clauses", Listing).data.to_pylist()
+    again = part(studied.db.runs[studied.prediction.run].report(), "clauses", PageListing).data.to_pylist()
     assert {row["clause"]: row["for_right"] for row in again} == {row["clause"]: row["for_right"] for row in shown}
 
 
 @pytest.mark.slow
 def test_the_clauses_behind_an_atom_are_those_of_why(studied: Studied) -> None:
-    atoms = part(studied.db.runs[studied.fit.run_].report(), "examples", Atoms)
+    atoms = part(studied.db.runs[studied.fit.run_].report(), "examples", AtomListing)
     rows = atoms.atoms.data.to_pylist()
     assert not atoms.missing
     wrong = [k for k, row in enumerate(rows) if row["outcome"] == "wrong"]
@@ -113,7 +113,7 @@ def test_the_clauses_behind_an_atom_are_those_of_why(studied: Studied) -> None:
 def test_what_why_kept_stands_beside_its_atom(studied: Studied) -> None:
     (name,) = studied.db.sql("select name from sqlrl.outcome where label and predicted limit 1").fetchall()[0]
     reasons = studied.prediction.why(name)
-    atoms = part(studied.db.runs[studied.prediction.run].report(), "examples", Atoms)
+    atoms = part(studied.db.runs[studied.prediction.run].report(), "examples", AtomListing)
     (row,) = [k for k, each in enumerate(atoms.atoms.data["atom"].to_pylist()) if each == name]
     notes = [note["text"] for note in atoms.notes.to_pylist() if note["atom"] == row]
     assert any(reasons.table["ground_clause"][0] in note for note in notes)
@@ -127,7 +127,7 @@ def test_the_worst_predicted_examples_come_first_and_what_is_left_out_is_said(
     ).fetchall()
     monkeypatch.setattr(reports, "MOST_ATOMS", 100)
     report = studied.db.runs[studied.prediction.run].report()
-    atoms = part(report, "examples", Atoms)
+    atoms = part(report, "examples", AtomListing)
     listed = atoms.examples.data.to_pylist()
     assert [row["wrong"] for row in listed] == [n for _, n in wrong][: len(listed)]
     assert 0 < len(listed) < len(studied.test)
@@ -194,7 +194,7 @@ def test_what_was_kept_and_not_evaluated_stands_there_without_labels(studied: St
     names = studied.test[:3]
     prediction = db.predict(model, examples=names, keep=True)
     report = prediction.report()
-    atoms = part(report, "examples", Atoms)
+    atoms = part(report, "examples", AtomListing)
     shown = atoms.atoms.data.to_pylist()
     assert shown
     assert all(row["predicted"] for row in shown)
@@ -219,15 +219,15 @@ def test_what_was_kept_and_not_evaluated_stands_there_without_labels(studied: St
             {clause: worth for clause, worth in expected.items() if abs(worth) > 1e-12}
         )
     marginals = db.probabilities(model, examples=names, keep=True)
-    found = part(marginals.report(), "examples", Atoms).atoms.data.to_pylist()
+    found = part(marginals.report(), "examples", AtomListing).atoms.data.to_pylist()
     kept = db.sql(f"select atom, probability from sqlrl.marginal where run = {marginals.run}").fetchall()
     assert sorted((row["id"], row["probability"]) for row in found) == sorted(kept)
     assert all(row["predicted"] == (row["probability"] > 0.5) for row in found)
     # Once evaluated, it has labels.
     assert "label" in {
-        column.key for column in part(db.runs[studied.fit.run_].report(), "examples", Atoms).atoms.columns
+        column.key for column in part(db.runs[studied.fit.run_].report(), "examples", AtomListing).atoms.columns
     }
-    assert "label" in {column.key for column in part(prediction.report(), "examples", Atoms).atoms.columns}
+    assert "label" in {column.key for column in part(prediction.report(), "examples", AtomListing).atoms.columns}
 
 
 def test_kept_atoms_that_are_too_many_or_have_no_names(studied: Studied, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,10 +238,10 @@ def test_kept_atoms_that_are_too_many_or_have_no_names(studied: Studied, monkeyp
     marginals = db.probabilities(sqlrl.parse_mln(rules), keep=True)
     monkeypatch.setattr(reports, "MOST_ATOMS", 3)
     report = marginals.report()
-    assert len(part(report, "examples", Atoms).atoms.data) <= 3
+    assert len(part(report, "examples", AtomListing).atoms.data) <= 3
     assert "Of 8 atoms" in sentences(report, "examples")
     assert "of 8 examples" in sentences(report, "examples")
-    assert all(part(report, "examples", Atoms).atoms.data["predicted"].to_pylist())
+    assert all(part(report, "examples", AtomListing).atoms.data["predicted"].to_pylist())
     nothing = db.predict(sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n-0.5 Liked(d)"), keep=True)
     assert "It predicted no atom true" in sentences(nothing.report(), "examples")
     db.load("Word", [("d9", "good")], mode="append")
@@ -250,11 +250,11 @@ def test_kept_atoms_that_are_too_many_or_have_no_names(studied: Studied, monkeyp
 
 def test_too_many_ground_clauses_leave_atoms_without_clauses(studied: Studied, monkeypatch: pytest.MonkeyPatch) -> None:
     run = studied.db.runs[studied.prediction.run]
-    before = part(run.report(), "examples", Atoms)
+    before = part(run.report(), "examples", AtomListing)
     assert not before.missing
     assert len(before.said)
     monkeypatch.setattr(reports, "MOST_GROUND", 20)
-    after = part(run.report(), "examples", Atoms)
+    after = part(run.report(), "examples", AtomListing)
     assert "The clauses behind atoms cannot be shown" in after.missing
     assert "20" in after.missing
     assert after.atoms.data["atom"] == before.atoms.data["atom"]
@@ -300,7 +300,7 @@ def test_a_run_that_learned_nothing_and_one_without_a_curve() -> None:
     found = sqlrl.ILP().fit(db, "Grand")
     report = db.runs[found.run_].report()
     assert "There is no learning curve" in sentences(report, "learning")
-    listing = part(report, "clauses", Listing)
+    listing = part(report, "clauses", PageListing)
     assert (
         listing.data["positives"].to_pylist()
         == found.clauses().to_arrow().filter(found.clauses().to_arrow()["in_theory"])["positives"].to_pylist()
@@ -325,7 +325,7 @@ def test_findings_of_the_audit_stand_on_the_page() -> None:
     prediction = db.predict(sqlrl.parse_mln("Beats(team, team)\n0.5 Beats(x, y)"), keep=True)
     prediction.evaluate()
     report = prediction.report()
-    found = [x for each in report.sections if each.name == "audit" for x in each.parts if isinstance(x, Rows)]
+    found = [x for each in report.sections if each.name == "audit" for x in each.parts if isinstance(x, PageTable)]
     assert found[0].table["what"] == audit.findings["what"]
     assert found[0].table["show_sql"] == audit.findings["show_sql"]
     assert len(found[1].table) > 0
@@ -356,19 +356,19 @@ def test_soft_models_have_their_own_charts() -> None:
     db.load("Smokes", [("Anna",), ("Bob",)], target=True)
     model = sqlrl.parse_psl("2: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2\n1: Smokes('Anna')")
     prediction = db.predict(model, keep=True)
-    bare = part(prediction.report(), "examples", Atoms).atoms.data.to_pylist()
+    bare = part(prediction.report(), "examples", AtomListing).atoms.data.to_pylist()
     stated = dict(
         zip(("Smokes(Anna)", "Smokes(Bob)", "Smokes(Chris)"), prediction.atoms()["value"].to_pylist(), strict=True)
     )
     assert {row["atom"]: row["value"] for row in bare} == pytest.approx(stated)
     prediction.evaluate()
     report = prediction.report()
-    atoms = part(report, "examples", Atoms)
+    atoms = part(report, "examples", AtomListing)
     assert atoms.atoms.data["value"].to_pylist() == pytest.approx(prediction.atoms()["value"].to_pylist())
     assert "hinges" in atoms.missing
     assert any("ROC curve" in title for title in titles(report))
     assert "no probabilities" in sentences(report, "predictions")
-    assert part(report, "clauses", Listing).data["support"].null_count == 0
+    assert part(report, "clauses", PageListing).data["support"].null_count == 0
     run = db.runs[prediction.run]
     for name in ("confusion", "precision_recall", "roc"):
         assert getattr(run.plot, name)().table() == getattr(prediction.plot, name)().table()
@@ -395,7 +395,7 @@ def test_one_network_of_several_predicates_and_quantifiers() -> None:
     ]
     assert prediction.plot.confusion().title == "Confusion matrix"
     assert sum(prediction.plot.confusion().table()["count"]) == 12
-    atoms = part(report, "examples", Atoms)
+    atoms = part(report, "examples", AtomListing)
     assert len(atoms.examples.data) == 1
     rows = atoms.atoms.data.to_pylist()
     assert [row["outcome"] for row in rows] == sorted((row["outcome"] for row in rows), reverse=True)
@@ -419,11 +419,11 @@ def test_data_that_changed_leave_atoms_without_clauses(studied: Studied, tmp_pat
         model = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
         prediction = db.predict(model, keep=True)
         prediction.evaluate()
-        before = part(prediction.report(), "examples", Atoms)
+        before = part(prediction.report(), "examples", AtomListing)
         assert not before.missing
         db.load("Word", [("d3", "good")], mode="append")
         report = db.runs[prediction.run].report()
-        after = part(report, "examples", Atoms)
+        after = part(report, "examples", AtomListing)
         assert "have changed since run" in after.missing
         assert after.atoms.data["atom"] == before.atoms.data["atom"]
         assert len(after.said) == 0
@@ -443,7 +443,7 @@ def test_a_read_only_file_and_a_name_that_is_no_page(studied: Studied, tmp_path:
         studied.db.runs[1].report(tmp_path / "r.pdf")
     report = studied.db.runs[1].report(tmp_path / "r.html")
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == report.html()
-    assert np.all(np.diff(part(report, "examples", Atoms).start) >= 0)
+    assert np.all(np.diff(part(report, "examples", AtomListing).start) >= 0)
 
 
 def test_a_run_of_several_predicates_says_what_it_has() -> None:

@@ -28,7 +28,7 @@ from sqlrl.errors import ModelError, ScriptError, SqlrlError, UnsupportedError
 from sqlrl.logic.evidence import parse_evidence
 from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.horn_parser import parse_definitions
-from sqlrl.script.source import Source
+from sqlrl.script.source import ScriptText
 from sqlrl.script.statements import Plain, read_statement
 from tests.docs.ebnf import Ebnf, Maker, Recogniser, grammars, read_ebnf
 from tests.effort import draws
@@ -169,7 +169,7 @@ FILLS = {"a query": st.just("SELECT a FROM t"), "a query in brackets": st.just("
 @SETTINGS
 @given(Maker(STATEMENTS, TOKENS, FILLS).texts("statement"))
 def test_statements_of_scripts_parse(text: str) -> None:
-    (tokens,) = Source(text).statements()
+    (tokens,) = ScriptText(text).statements()
     with static_checks("is given twice"):
         assert not isinstance(read_statement(tokens), Plain), text
 

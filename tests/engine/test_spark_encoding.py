@@ -18,10 +18,10 @@ from sqlglot import exp
 
 from sqlrl.engine.nodes import column, named
 from sqlrl.engine.spark import encoding
-from sqlrl.engine.spark.encoding import Encoded, Encoding, Key, Known, Wanted, range_of, ranges, source_columns
+from sqlrl.engine.spark.encoding import Encoded, Encoding, Key, Known, ParquetToEncode, range_of, ranges, source_columns
 from sqlrl.engine.spark.parts import MARK, stored_frame
 from sqlrl.engine.spark.server import Server, Spark
-from sqlrl.engine.stored import Part
+from sqlrl.engine.stored import StoredPart
 from sqlrl.errors import EngineError, InputError
 from tests.effort import draws
 
@@ -61,7 +61,7 @@ def write(path: Path, **columns: Any) -> str:
     return str(path)
 
 
-def rows(part: Part | None, server: Server) -> list[tuple[Any, ...]]:
+def rows(part: StoredPart | None, server: Server) -> list[tuple[Any, ...]]:
     """The rows of a part, as DuckDB reads them."""
     assert part is not None
     files = part.files(str(server.spark.storage))
@@ -115,7 +115,7 @@ def test_ids_follow_names_after_those_known(
     # Known ones are written in pieces, as they are more than a session holds.
     server = Server(Spark(spark.address, storage=folder / "storage", resident=1))
     path = write(folder / "facts.parquet", x=[x for x, _ in facts], y=[y for _, y in facts])
-    wanted = Wanted(path, (Key("a0", "x", "t"), Key("a1", "y", "t")))
+    wanted = ParquetToEncode(path, (Key("a0", "x", "t"), Key("a1", "y", "t")))
     with Encoding(server, most=0, task=2) as work:
         tally = work.tally(wanted)
         found = work.encode(wanted, tally, {"t": known(*old)})
@@ -138,7 +138,7 @@ def test_no_task_has_all_names(
     task: int, ranges_: int, least: int, most: int, server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = write(tmp_path / "x.parquet", x=[f"w{i * 7919 % 1000:03d}" for i in range(1000)])
-    wanted = Wanted(path, (Key("a0", "x", "word"),))
+    wanted = ParquetToEncode(path, (Key("a0", "x", "word"),))
     with caplog.at_level(logging.INFO), Encoding(server, most=10_000, task=task) as work:
         found = work.encode(wanted, work.tally(wanted), {"word": Known()})
         work.finish()
@@ -165,7 +165,7 @@ def test_folders_hold_ranges_of_the_first_key(server: Server, tmp_path: Path, mo
 
 
 def encoded(server: Server, path: str, *, finish: bool = True, **options: Any) -> tuple[Encoded, Encoding]:
-    wanted = Wanted(path, (Key("a0", "x", "t"),), **options)
+    wanted = ParquetToEncode(path, (Key("a0", "x", "t"),), **options)
     with Encoding(server, most=1000) as work:
         found = work.encode(wanted, work.tally(wanted), {"t": Known()})
         if finish:
@@ -181,7 +181,7 @@ def test_what_is_wrong_with_rows_is_counted(server: Server, tmp_path: Path) -> N
     found, _ = encoded(server, path, truth="t")
     assert found.repeated == (1, [{"times": 2, "a0": "b"}])
     assert found.contradictory == (1, [{"times": 2, "a0": "a"}])
-    wanted = Wanted(path, (Key("a0", "x", "t"),), "t")
+    wanted = ParquetToEncode(path, (Key("a0", "x", "t"),), "t")
     with Encoding(server, most=1000) as work:
         tally = work.tally(wanted)
     assert (tally.rows, tally.kept, tally.missing) == (7, 5, {"a0": 2, "truth": 1})
@@ -193,7 +193,7 @@ def test_a_fingerprint_knows_no_order_and_where_null_stands(server: Server, tmp_
     def found(*pairs: tuple[str | None, str | None]) -> str:
         path = write(tmp_path / "x.parquet", x=pa.array([x for x, _ in pairs], pa.string()), y=pa.array([y for _, y in pairs], pa.string()))  # fmt: skip
         with Encoding(server, most=0) as work:
-            return work.tally(Wanted(path, (Key("a0", "x", "t"), Key("a1", "y", "t")))).fingerprint
+            return work.tally(ParquetToEncode(path, (Key("a0", "x", "t"), Key("a1", "y", "t")))).fingerprint
 
     assert found(("a", "b"), ("c", None)) == found(("c", None), ("a", "b"))
     assert (
@@ -204,7 +204,7 @@ def test_a_fingerprint_knows_no_order_and_where_null_stands(server: Server, tmp_
 def test_columns_of_what_is_not_there(server: Server, tmp_path: Path) -> None:
     path = write(tmp_path / 'a"b.parquet', **{"a b`c": ["x"], "e.f": [1]})
     assert source_columns(server, path) == {"a b`c": "string", "e.f": "bigint"}
-    wanted = Wanted(path, (Key("a0", "a b`c", "t"), Key("a1", "e.f", "t")))
+    wanted = ParquetToEncode(path, (Key("a0", "a b`c", "t"), Key("a1", "e.f", "t")))
     with Encoding(server, most=5) as work:
         found = work.encode(wanted, work.tally(wanted), {"t": Known()})
         work.finish()

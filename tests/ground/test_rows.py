@@ -9,7 +9,7 @@ from sqlrl.ground import rows as module
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.program import Extent
 from sqlrl.ground.radix import radix_sort
-from sqlrl.ground.rows import Packing, Rows, by_clause, in_order, repeated, to_codes, to_literals
+from sqlrl.ground.rows import GroundRows, Packing, by_clause, in_order, repeated, to_codes, to_literals
 from sqlrl.ground.sample_programs import PEOPLE, sample_program
 
 
@@ -51,9 +51,9 @@ def test_codes_and_literals_are_each_others_inverse() -> None:
 def test_a_column_of_one_number_counts_as_one_written_out(merge: bool) -> None:
     rng = np.random.default_rng(0)
     literals = rng.choice([-3, -2, -1, 1, 2, 3], 40)
-    view = Rows(repeated(4, 20), literals, repeated(2, 20), repeated(1, 20))
-    plain = Rows(*(np.array(x) for x in (view.clause, literals, view.length, view.multiplicity)))
-    other = Rows(repeated(2, 1), np.array([1, 2, 3]), repeated(3, 1), repeated(5, 1))
+    view = GroundRows(repeated(4, 20), literals, repeated(2, 20), repeated(1, 20))
+    plain = GroundRows(*(np.array(x) for x in (view.clause, literals, view.length, view.multiplicity)))
+    other = GroundRows(repeated(2, 1), np.array([1, 2, 3]), repeated(3, 1), repeated(5, 1))
     for make in (
         lambda rows: in_order(rows, merge=merge),
         lambda rows: by_clause([rows, other]),
@@ -69,7 +69,7 @@ def test_a_column_of_one_number_counts_as_one_written_out(merge: bool) -> None:
 
 @pytest.mark.parametrize("width", [0, 1, 2, 3])
 def test_split_sorts_rows_by_their_number_of_literals(width: int) -> None:
-    rows = Rows(repeated(0, 2), np.ones(2 * width, np.int64), repeated(width, 2), repeated(1, 2))
+    rows = GroundRows(repeated(0, 2), np.ones(2 * width, np.int64), repeated(width, 2), repeated(1, 2))
     assert [len(part.clause) for part in rows.split()] == [2 * (min(width, 2) == k) for k in range(3)]
     assert [len(part.clause) for part in by_clause([]).split()] == [0, 0, 0]
 

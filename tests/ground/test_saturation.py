@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.saturation import Saturated, saturate
-from sqlrl.logic.bias import Bias, Mode, Place
+from sqlrl.logic.bias import Bias, BiasMode, ModePlace
 from sqlrl.logic.bias_parser import parse_bias
 from tests.ground.bodies import PREDICATES, TYPES, Facts, constants, encoded, load, random_facts, target_atoms
 
@@ -27,9 +27,9 @@ def random_modes(rng: random.Random) -> Bias:
             places = []
             for kind in TYPES[name]:
                 shown = rng.choice(["t", "t", "other"]) if kind == "t" else kind
-                places.append(Place(rng.choice("+-#+-"), shown))  # type: ignore[arg-type]
-            modes.append(Mode(name, tuple(places), rng.choice([None, None, 1, 2])))
-    head = Mode("Target", (Place("+", "t"), Place(rng.choice("+-"), "t")), 1)  # type: ignore[arg-type]
+                places.append(ModePlace(rng.choice("+-#+-"), shown))  # type: ignore[arg-type]
+            modes.append(BiasMode(name, tuple(places), rng.choice([None, None, 1, 2])))
+    head = BiasMode("Target", (ModePlace("+", "t"), ModePlace(rng.choice("+-"), "t")), 1)  # type: ignore[arg-type]
     return Bias(head, tuple(modes))
 
 

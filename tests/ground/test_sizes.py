@@ -14,7 +14,7 @@ from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import add_per_clause, check_sizes, ground_network
 from sqlrl.ground.program import Extent
-from sqlrl.ground.rows import Rows
+from sqlrl.ground.rows import GroundRows
 from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Expansions, Rule
@@ -229,7 +229,7 @@ def test_combinations_never_seen_in_training_are_counted() -> None:
 
 
 def test_sums_of_multiplicities_do_not_wrap() -> None:
-    rows = Rows(np.array([0, 0, 1]), np.zeros(0, np.int64), np.zeros(3, np.int64), np.array([2**62, 2**62, 3]))
+    rows = GroundRows(np.array([0, 0, 1]), np.zeros(0, np.int64), np.zeros(3, np.int64), np.array([2**62, 2**62, 3]))
     opened = np.full(2, 0, dtype=object)
     add_per_clause(opened, rows)
     assert opened.tolist() == [2**63, 3]

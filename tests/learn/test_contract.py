@@ -18,7 +18,7 @@ from sqlrl.ground.windows import Window
 from sqlrl.learn import OnlineLearner
 from sqlrl.learn.settings import Parameters
 from sqlrl.learn.steps import learn_examples
-from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.sample_networks import network
 from tests.learn.oracles import EVERY, SAME
@@ -203,7 +203,7 @@ def test_errors_leave_the_learner_as_it_was(monkeypatch: pytest.MonkeyPatch, par
     ground = [(0, [5]), (1, [1, 2]), (1, [-1]), (1, [-2])]
     impossible = network(5, ground, hard=[1], example=[8, 8, 8, 8, 7])
     one = np.ones(5, dtype=bool)
-    with pytest.raises(ConflictError) as caught:
+    with pytest.raises(ConflictingClausesError) as caught:
         learner.learn_many(Window(np.array([7, 8]), impossible, one, one))
     assert caught.value.__notes__ == ["while predicting example 8"]
     with pytest.raises(NumericError, match="soft evidence of atom 0 is nan"):

@@ -18,7 +18,7 @@ from sqlrl.learn import CDA, MIRA, AdaGrad, ContrastiveDivergence, OnlineLearner
 from sqlrl.learn.online import OnlineEstimator
 from sqlrl.learn.settings import Parameters
 from sqlrl.learn.steps import learn_examples
-from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.sample_networks import network
 from sqlrl.training.labels import Names, infeasible_truth
@@ -245,7 +245,7 @@ def test_a_model_without_a_world_is_an_error_and_changes_nothing(extra: list[tup
     )
     window = Window(np.array([7, 8]), net, np.ones(5, dtype=bool), np.ones(5, dtype=bool))
     learner = OnlineLearner(AdaGrad().parameters())
-    with pytest.raises(ConflictError, match=r"!atom 0 \(clause 1\)") as caught:
+    with pytest.raises(ConflictingClausesError, match=r"!atom 0 \(clause 1\)") as caught:
         learner.learn_many(window)
     assert caught.value.__notes__ == ["while predicting example 8"]
     assert (learner.steps, len(learner.weights)) == (0, 0)

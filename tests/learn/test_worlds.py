@@ -15,7 +15,7 @@ from sqlrl.ground.windows import Window
 from sqlrl.learn import OnlineLearner
 from sqlrl.learn.worlds import relaxed_world, sampled_world, two_worlds
 from sqlrl.solve import methods
-from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.counts import score
 from sqlrl.solve.cpsat import solve_cpsat
 from sqlrl.solve.mpe import mpe
@@ -129,7 +129,7 @@ def test_a_rounded_world_may_break_hard_clauses_and_is_learned_from() -> None:
     assert learner.steps == 3
     assert learner.weights[0] == 0.0
     contradiction = network(2, [(0, [1, 2]), (0, [-1]), (0, [-2])], hard=[0])
-    with pytest.raises(ConflictError):
+    with pytest.raises(ConflictingClausesError):
         relaxed_world(contradiction, np.zeros(1), None, seed=0, describe=None)
 
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.errors import BiasWarning, InputError, ModelError, ParseError
-from sqlrl.logic.bias import KINDS, Bias, Mode, Place
+from sqlrl.logic.bias import KINDS, Bias, BiasMode, ModePlace
 from sqlrl.logic.bias_parser import parse_bias
 
 HEAD = ":- modeh(1, great(+a,+a)).\n"
 
 
-def mode(predicate: str, places: str, recall: int | None = None) -> Mode:
-    return Mode(predicate, tuple(Place(p[0], p[1:]) for p in places.split(",") if p), recall)  # type: ignore[arg-type]
+def mode(predicate: str, places: str, recall: int | None = None) -> BiasMode:
+    return BiasMode(predicate, tuple(ModePlace(p[0], p[1:]) for p in places.split(",") if p), recall)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -100,14 +100,14 @@ def test_recursion_is_seen() -> None:
 
 
 _names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
-_places = st.lists(st.builds(Place, st.sampled_from(KINDS), _names), max_size=3).map(tuple)
+_places = st.lists(st.builds(ModePlace, st.sampled_from(KINDS), _names), max_size=3).map(tuple)
 
 
 @given(st.data())
 def test_a_printed_bias_parses_to_an_equal_one(data: st.DataObject) -> None:
     places = data.draw(st.dictionaries(_names, _places, min_size=2, max_size=5))
     recalls = st.none() | st.integers(1, 999_999_999)
-    head, *body = [Mode(name, p, data.draw(recalls)) for name, p in places.items()]
+    head, *body = [BiasMode(name, p, data.draw(recalls)) for name, p in places.items()]
     settings = data.draw(
         st.fixed_dictionaries(
             {},
@@ -168,9 +168,9 @@ def test_faults_are_shown_in_their_line(text: str, message: str) -> None:
 
 def test_values_are_checked_when_they_are_made_by_hand() -> None:
     with pytest.raises(InputError, match=r"'\.' is no place of a mode: expected"):
-        Place(".", "a")  # type: ignore[arg-type]
+        ModePlace(".", "a")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="has no type"):
-        Place("+", "")
+        ModePlace("+", "")
     with pytest.raises(InputError, match="the recall of a mode is 0"):
         mode("p", "+a", 0)
     with pytest.raises(InputError, match="has no body modes"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.errors import InputError, ModelError, ParseError
-from sqlrl.logic.modes import Mode, Modes, format_modes, parse_modes, read_modes
+from sqlrl.logic.modes import Modes, PathMode, format_modes, parse_modes, read_modes
 
 PAPER = """
 // Huynh & Mooney (2011), section 3.1
@@ -27,15 +27,15 @@ modec(InField(c,v,v))
 def test_the_forms_of_the_paper_and_of_one_line_say_the_same() -> None:
     lines = "MODEP(2, Token(#.,+,.))\nmodeP(1,Next( - , - ))\nModeP(2, InField(#,-,.))\r\n"
     assert parse_modes(PAPER) == parse_modes(lines)
-    assert parse_modes(PAPER).of["Token"] == Mode(2, (".", "+", "."), (True, False, False))
+    assert parse_modes(PAPER).of["Token"] == PathMode(2, (".", "+", "."), (True, False, False))
 
 
 def test_the_modes_of_citeseer_are_read(data_folder: Path) -> None:
     modes = read_modes(data_folder / "citeseer" / "osl-modes.txt")
     assert len(modes.of) == 14
-    assert modes.of["Token"] == Mode(2, ("-", "+", "."), (True, False, False))
-    assert modes.of["FollowBy"] == Mode(2, (".", "+", "."), (False, False, True))
-    assert modes.of["IsDate"] == Mode(2, ("+",), (True,))
+    assert modes.of["Token"] == PathMode(2, ("-", "+", "."), (True, False, False))
+    assert modes.of["FollowBy"] == PathMode(2, (".", "+", "."), (False, False, True))
+    assert modes.of["IsDate"] == PathMode(2, ("+",), (True,))
     assert modes.of["LessThan"].recall == 0
     assert "LessThan" not in modes.in_paths()
     assert modes.of["HasComma"].line == 13
@@ -46,19 +46,19 @@ def test_the_modes_of_citeseer_are_read(data_folder: Path) -> None:
         st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,5}", fullmatch=True),
         st.lists(st.tuples(st.sampled_from("+-."), st.booleans()), max_size=4).flatmap(
             lambda places: st.integers(0, 99).map(
-                lambda recall: Mode(recall, tuple(p for p, _ in places), tuple(c for _, c in places))
+                lambda recall: PathMode(recall, tuple(p for p, _ in places), tuple(c for _, c in places))
             )
         ),
         min_size=1,
         max_size=5,
     )
 )
-def test_printed_modes_parse_again(of: dict[str, Mode]) -> None:
+def test_printed_modes_parse_again(of: dict[str, PathMode]) -> None:
     assert parse_modes(str(Modes(of))) == Modes(of)
 
 
 def test_predicates_without_arguments_need_no_parentheses() -> None:
-    assert parse_modes("modep(0, Rain)") == parse_modes("modep(0, Rain())") == Modes({"Rain": Mode(0, (), ())})
+    assert parse_modes("modep(0, Rain)") == parse_modes("modep(0, Rain())") == Modes({"Rain": PathMode(0, (), ())})
 
 
 def test_predicates_out_of_paths_need_no_clause_mode() -> None:
@@ -124,13 +124,13 @@ def test_a_missing_file_and_no_text() -> None:
 
 def test_modes_made_by_hand_are_checked() -> None:
     with pytest.raises(InputError, match="the recall of a mode is -1: give an integer of 0 or more"):
-        Mode(-1, (), ())
+        PathMode(-1, (), ())
     with pytest.raises(InputError, match=r"'\*' is no place of a mode: expected '\+', '-' or '\.'"):
-        Mode(1, ("*",), (False,))
+        PathMode(1, ("*",), (False,))
     with pytest.raises(InputError, match="a mode has 1 place and 2 for constants: expected as many"):
-        Mode(1, ("+",), (False, True))
+        PathMode(1, ("+",), (False, True))
     with pytest.raises(ModelError, match="the language cannot write the predicate name 'two words': rename it"):
-        format_modes(Modes({"two words": Mode(1, (), ())}))
+        format_modes(Modes({"two words": PathMode(1, (), ())}))
 
 
 ARITIES = {"Token": 3, "Next": 2, "InField": 3}

@@ -16,9 +16,9 @@ from sqlrl.errors import InputError, ModelError, ParseError, SqlrlError, Unsuppo
 from sqlrl.logic.documents import NUMBER, OBJECT, TEXT, Node, parse_json_document, parse_yaml_document
 from sqlrl.logic.files import models_equal, parse_model, read_model
 from sqlrl.logic.json_text import parse_json
-from sqlrl.logic.lexer import Source
+from sqlrl.logic.lexer import SourceText
 from sqlrl.logic.mln import parse_mln
-from sqlrl.logic.psl import Partition, SoftModel, soft_model_to_json
+from sqlrl.logic.psl import DataPartition, SoftModel, soft_model_to_json
 from sqlrl.logic.psl_files import parse_psl, read_psl
 from sqlrl.logic.saving import save_model
 from tests.effort import draws
@@ -159,7 +159,7 @@ def test_partitions_say_where_the_data_are(folder: Path) -> None:
 def test_constants_of_rows_stay_the_texts_that_they_are() -> None:
     texts = ["1", "1.0", "010", "1e3", "true", "2020-01-01", "yes", "Ghent"]
     rows = ", ".join(f"[{text}]" for text in texts)
-    found = parse_yaml_document(Source(f"rows: [{rows}]")).root.pairs[0][1]
+    found = parse_yaml_document(SourceText(f"rows: [{rows}]")).root.pairs[0][1]
     assert [row.items[0].value for row in found.items] == texts
     model = parse_psl(
         '{"predicates": {"P/1": {"observations": [[1], [1.0], [010], [1e3], [true], [+5], [.5], ["1"]]}}}'
@@ -510,7 +510,7 @@ def plain(node: Node) -> Any:
 @given(values, st.booleans(), st.sampled_from([None, 1]))
 def test_documents_are_json(value: Any, ascii_only: bool, indent: int | None) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
-    assert plain(parse_json_document(Source(text)).root) == value == parse_json(text)
+    assert plain(parse_json_document(SourceText(text)).root) == value == parse_json(text)
 
 
 @settings(max_examples=draws(50))
@@ -522,14 +522,14 @@ def test_documents_are_json(value: Any, ascii_only: bool, indent: int | None) ->
 def test_yaml_has_the_texts_of_json(value: dict[str, str]) -> None:
     # JSON is YAML, where its texts are.
     text = json.dumps(value, ensure_ascii=False)
-    assert plain(parse_yaml_document(Source(text)).root) == value
+    assert plain(parse_yaml_document(SourceText(text)).root) == value
 
 
 @given(st.text(st.sampled_from("ab'\"\\\n\tü😀 /"), max_size=8))
 def test_places_of_texts_are_those_of_their_characters(value: str) -> None:
     for ascii_only in (True, False):
         text = f'["", {json.dumps(value, ensure_ascii=ascii_only)}]'
-        node = parse_json_document(Source(text)).root.items[1]
+        node = parse_json_document(SourceText(text)).root.items[1]
         starts = node.places[: len(value)] or range(node.start, node.start + len(value))
         places = [*starts, text.rindex('"')]
         # What stands from one place to the next one is that character.
@@ -543,7 +543,7 @@ def test_an_empty_yaml_file_is_an_empty_program(tmp_path: Path) -> None:
 
 
 def test_partitions_are_values() -> None:
-    one = Partition("A", "truth", rows=(("x", "1"),), place="m.json:3")
-    assert one == Partition("A", "truth", rows=(("x", "1"),))
-    assert one != Partition("A", "targets", rows=(("x", "1"),))
+    one = DataPartition("A", "truth", rows=(("x", "1"),), place="m.json:3")
+    assert one == DataPartition("A", "truth", rows=(("x", "1"),))
+    assert one != DataPartition("A", "targets", rows=(("x", "1"),))
     assert NUMBER != TEXT

@@ -18,7 +18,7 @@ from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.spark.server import Spark
-from sqlrl.logic.bias import Mode, Place
+from sqlrl.logic.bias import BiasMode, ModePlace
 from sqlrl.plan.coverage import (
     CoveragePattern,
     CoverageTables,
@@ -112,11 +112,11 @@ GROUPED = {
 }
 
 MODES = [
-    Mode("Friends", (Place("+", "person"), Place("-", "person")), None),
-    Mode("Friends", (Place("+", "person"), Place("+", "person")), 2),
-    Mode("Says", (Place("+", "person"), Place("#", "word")), 1),
-    Mode("Friends", (Place("-", "person"), Place("-", "person")), 3),
-    Mode("Rains", (), None),
+    BiasMode("Friends", (ModePlace("+", "person"), ModePlace("-", "person")), None),
+    BiasMode("Friends", (ModePlace("+", "person"), ModePlace("+", "person")), 2),
+    BiasMode("Says", (ModePlace("+", "person"), ModePlace("#", "word")), 1),
+    BiasMode("Friends", (ModePlace("-", "person"), ModePlace("-", "person")), 3),
+    BiasMode("Rains", (), None),
 ]
 
 

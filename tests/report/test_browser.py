@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import sqlrl
-from sqlrl.report.page import Column, Listing, Report, Section
+from sqlrl.report.page import ListingColumn, PageListing, Report, Section
 
 pytest.importorskip("vl_convert", reason="pages are an extra: pip install 'sqlrl[report]'")
 playwright = pytest.importorskip(
@@ -217,10 +217,10 @@ def test_only_the_rows_in_view_are_in_the_page(browser: Any, tmp_path: Path) -> 
     weight = np.random.default_rng(1).normal(size=n)
     data = pa.table({"clause": [f"Token(w{i}, p, c) => InField(c, f{i % 7}, p)" for i in range(n)], "weight": weight})
     columns = (
-        Column("clause", "clause", "text", "its text", narrow=True),
-        Column("weight", "weight", "number", "log-odds", narrow=True),
+        ListingColumn("clause", "clause", "text", "its text", narrow=True),
+        ListingColumn("weight", "weight", "number", "log-odds", narrow=True),
     )
-    Report("Many", (Section("clauses", "Clauses", (Listing(columns, data, "clauses", "weight"),)),)).save(
+    Report("Many", (Section("clauses", "Clauses", (PageListing(columns, data, "clauses", "weight"),)),)).save(
         tmp_path / "many.html"
     )
     with opened(browser, tmp_path / "many.html") as page:

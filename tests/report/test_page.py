@@ -15,7 +15,7 @@ import pytest
 
 from sqlrl.errors import InputError
 from sqlrl.report import Table
-from sqlrl.report.page import Column, Facts, Listing, Report, Rows, Section, Sentence, packed
+from sqlrl.report.page import ListingColumn, PageFacts, PageListing, PageTable, Report, Section, Sentence, packed
 
 pytest.importorskip("vl_convert", reason="pages are an extra: pip install 'sqlrl[report]'")
 
@@ -36,18 +36,18 @@ def unpacked(page: str, name: str) -> str:
     return zlib.decompress(base64.b64decode(found[1], validate=True)).decode()
 
 
-def listing(**columns: pa.Array) -> Listing:
+def listing(**columns: pa.Array) -> PageListing:
     kinds = {name: "text" if pa.types.is_string(values.type) else "number" for name, values in columns.items()}
-    shown = tuple(Column(name, name, kinds[name], "what it is") for name in columns)  # type: ignore[arg-type]
-    return Listing(shown, pa.table(columns), "clauses", next(iter(columns)))
+    shown = tuple(ListingColumn(name, name, kinds[name], "what it is") for name in columns)  # type: ignore[arg-type]
+    return PageListing(shown, pa.table(columns), "clauses", next(iter(columns)))
 
 
 @pytest.mark.slow
 def test_every_text_is_escaped() -> None:
     parts = (
         Sentence(HOSTILE),
-        Facts(((HOSTILE, HOSTILE),), HOSTILE, folded=True),
-        Rows(Table(pa.table({HOSTILE: [HOSTILE]})), HOSTILE),
+        PageFacts(((HOSTILE, HOSTILE),), HOSTILE, folded=True),
+        PageTable(Table(pa.table({HOSTILE: [HOSTILE]})), HOSTILE),
         listing(clause=pa.array([HOSTILE])),
     )
     page = page_of(*parts)

@@ -19,7 +19,7 @@ import sqlrl
 from sqlrl import Database
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import InputError, ScriptError, SqlrlError
-from sqlrl.script.source import Source
+from sqlrl.script.source import ScriptText
 from tests.effort import draws
 from tests.script.conftest import DOCUMENTS, RULES
 
@@ -47,7 +47,7 @@ def test_a_statement_without_our_words_goes_to_duckdb_as_it_was_written(monkeypa
     text = "CREATE  TABLE t (a INT) ;  -- a comment; \n/* another */ insert into t VALUES (1),\n (2);;SELECT\t*\r\nFROM t -- end\n;select 'é' as \"ü\" "
     db = sqlrl.connect()
     db.run(text)
-    assert given == [tokens.text for tokens in Source(text).statements()]
+    assert given == [tokens.text for tokens in ScriptText(text).statements()]
     assert all(each in text for each in given)
 
 

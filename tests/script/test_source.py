@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlrl.errors import ParseError, ScriptError
-from sqlrl.script.source import Source
+from sqlrl.script.source import ScriptText
 
 PIECES = (
     "select 1", "select ';' as \"a;b\"", "select $$ ; ' $$", "select $q$ $$ ; $q$", "select 1 -- ; '\n + 2", "select /* ; \" */ 3", "select e'\\'; '",
@@ -24,20 +24,20 @@ PIECES = (
 )
 def test_statements_are_those_that_were_put_together_and_those_of_duckdb(parts: list[tuple[str, str]]) -> None:
     text = "".join(piece + end for piece, end in parts)
-    found = [tokens.text for tokens in Source(text).statements()]
+    found = [tokens.text for tokens in ScriptText(text).statements()]
     assert found == [piece for piece, _ in parts]
     # DuckDB, which has a parser of its own, counts the same.
     assert len(duckdb.extract_statements(text)) == len(found)
 
 
 def test_the_last_statement_needs_no_semicolon_and_an_empty_script_has_none() -> None:
-    assert [x.text for x in Source("select 1; select 2 -- end").statements()] == ["select 1", "select 2"]
-    assert list(Source(" -- nothing\n;;").statements()) == []
+    assert [x.text for x in ScriptText("select 1; select 2 -- end").statements()] == ["select 1", "select 2"]
+    assert list(ScriptText(" -- nothing\n;;").statements()) == []
 
 
 @given(st.lists(st.text(alphabet="aü€\t ", max_size=8), min_size=1, max_size=6), st.data())
 def test_places_and_offsets_are_inverse(lines: list[str], data: st.DataObject) -> None:
-    source = Source("\n".join(lines))
+    source = ScriptText("\n".join(lines))
     offset = data.draw(st.integers(0, len(source.text)))
     line, column = source.place(offset)
     assert lines[line - 1][: column - 1] == source.text[:offset].split("\n")[-1]
@@ -45,12 +45,12 @@ def test_places_and_offsets_are_inverse(lines: list[str], data: st.DataObject) -
 
 
 def test_an_error_shows_its_line_with_a_caret() -> None:
-    error = Source("select 1;\r\nselect nothing", "a.sql").error("there is no such thing", 18)
+    error = ScriptText("select 1;\r\nselect nothing", "a.sql").error("there is no such thing", 18)
     assert str(error) == "a.sql:2:8: there is no such thing\n  select nothing\n         ^"
 
 
 def test_an_error_of_a_text_in_the_script_stands_where_it_is_in_the_script() -> None:
-    source = Source("create model m as $$ A(x)\n 1 B(x) $$", "a.sql")
+    source = ScriptText("create model m as $$ A(x)\n 1 B(x) $$", "a.sql")
     first = source.within(ParseError("first", line=1, column=2), "first", 20)
     second = source.within(ParseError("second", line=2, column=4), "second", 20)
     whole = source.within(ParseError("whole"), "whole", 20)
@@ -69,6 +69,6 @@ def test_an_error_of_a_text_in_the_script_stands_where_it_is_in_the_script() -> 
 )
 def test_what_has_no_end_is_shown_where_it_begins(text: str, line: int, column: int, what: str) -> None:
     with pytest.raises(ScriptError) as caught:
-        list(Source(text).statements())
+        list(ScriptText(text).statements())
     assert (caught.value.line, caught.value.column) == (line, column)
     assert caught.value.problem.startswith(what)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlrl.errors import ScriptError
-from sqlrl.script.source import Source
+from sqlrl.script.source import ScriptText
 from sqlrl.script.statements import (
     AddRule,
     CreateModel,
@@ -16,16 +16,16 @@ from sqlrl.script.statements import (
     DropModel,
     ExportModel,
     Files,
-    Part,
     Plain,
-    Query,
+    QueryText,
     Rules,
+    ScriptVariable,
     SetScope,
     Show,
     Statement,
+    StatementPart,
     Text,
     Value,
-    Variable,
     calls_between,
     read_statement,
     variables_between,
@@ -33,13 +33,13 @@ from sqlrl.script.statements import (
 
 
 def read(text: str) -> Statement:
-    (tokens,) = Source(text).statements()
+    (tokens,) = ScriptText(text).statements()
     return read_statement(tokens)
 
 
 def shown(value: object) -> object:
     """A value without places."""
-    if isinstance(value, Part):
+    if isinstance(value, StatementPart):
         return value.text
     if isinstance(value, Value):
         return shown(value.value)
@@ -58,7 +58,7 @@ def test_predicates() -> None:
         False,
     )
     assert [(str(x.name), shown(x.value)) for x in found.settings] == [("target", True), ("example", "bib")]
-    assert isinstance(found.source, Query)
+    assert isinstance(found.source, QueryText)
     assert found.source.text == "select a, b from t where c = ';'"
 
     found = read("CREATE PREDICATE IF NOT EXISTS Token FROM ['a.csv', 'b.csv']")
@@ -81,7 +81,7 @@ def test_models() -> None:
     found = read(text)
     assert isinstance(found, CreateModel)
     assert (str(found.name), found.rules and found.rules.text) == ("my model", " 1 A(x) ")
-    assert [shown(x.value) for x in found.settings] == ["osl", [0.1, -1, 50.0], Variable("first"), False, None]
+    assert [shown(x.value) for x in found.settings] == ["osl", [0.1, -1, 50.0], ScriptVariable("first"), False, None]
     assert found.examples is not None
     assert found.examples.text == "select bib from train"
     assert text[found.examples.at :].startswith("select bib")
@@ -102,9 +102,9 @@ def test_models() -> None:
     found = read("ALTER MODEL m ADD RULE 'it''s' WEIGHT -1.5")
     assert isinstance(found, AddRule)
     assert (str(found.rule), shown(found.weight)) == ("it's", -1.5)
-    assert read("drop model if exists m") == DropModel(Part("m", 21), True)
-    assert read("export model m to 'm.json'") == ExportModel(Part("m", 13), Text("m.json", 19))
-    assert read("describe model m") == DescribeModel(Part("m", 15))
+    assert read("drop model if exists m") == DropModel(StatementPart("m", 21), True)
+    assert read("export model m to 'm.json'") == ExportModel(StatementPart("m", 13), Text("m.json", 19))
+    assert read("describe model m") == DescribeModel(StatementPart("m", 15))
     assert (read("show models"), read("SHOW PREDICATES")) == (Show("models"), Show("predicates"))
 
 
@@ -118,13 +118,13 @@ def test_models() -> None:
 )  # fmt: skip
 def test_what_is_ours_in_other_places_is_duckdbs(text: str) -> None:
     assert read(text) == Plain()
-    (tokens,) = Source(text).statements()
+    (tokens,) = ScriptText(text).statements()
     assert calls_between(tokens, 0, len(tokens.tokens)) == []
 
 
 def test_functions_and_variables() -> None:
     text = "select * from ml.Predict(MODEL cite, (select b from t where x = $a), 'P', seed => $s, by := 'x') p, (from ML.WEIGHTS(model m)) where y = $c and z = $$ $d $$"
-    (tokens,) = Source(text).statements()
+    (tokens,) = ScriptText(text).statements()
     assert read_statement(tokens) == Plain()
     first, second = calls_between(tokens, 0, len(tokens.tokens))
     assert (str(first.name), str(first.model), [shown(x) for x in first.arguments]) == (
@@ -132,7 +132,7 @@ def test_functions_and_variables() -> None:
         "cite",
         ["select b from t where x = $a", "P"],
     )
-    assert [(str(x.name), shown(x.value)) for x in first.settings] == [("seed", Variable("s")), ("by", "x")]
+    assert [(str(x.name), shown(x.value)) for x in first.settings] == [("seed", ScriptVariable("s")), ("by", "x")]
     assert tokens.slice(first.first, first.last).startswith("ml.Predict(")
     assert tokens.slice(first.first, first.last).endswith("by := 'x')")
     assert (str(second.name), str(second.model), second.arguments) == ("WEIGHTS", "m", ())

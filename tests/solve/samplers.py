@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.solve.sampling.diagnostics import Estimate
+from sqlrl.solve.sampling.diagnostics import SampleEstimate
 from sqlrl.solve.weighted import WeightedNetwork
 from tests.solve.networks import Problem, worlds
 
@@ -39,7 +39,7 @@ def problem_marginals(problem: Problem) -> Floats | None:
     return np.asarray((weight @ true) / weight.sum(), dtype=np.float64)
 
 
-def assert_close(found: Estimate, expected: Floats, errors: float = 4.0) -> None:
+def assert_close(found: SampleEstimate, expected: Floats, errors: float = 4.0) -> None:
     """The estimate is within so many of its own standard errors."""
     wrong = np.abs(found.mean - expected) > errors * found.error
     assert not wrong.any(), (found.mean[wrong], expected[wrong], found.error[wrong])

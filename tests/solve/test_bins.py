@@ -23,7 +23,7 @@ from sqlrl.ground.sample_programs import sample_program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.solve import bins
 from sqlrl.solve.bins import Bins, applied_bins, unit_bins
-from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.marginal import marginals
 from sqlrl.solve.sample_networks import chains, network
 from sqlrl.solve.sampling.chains import Effort
@@ -439,7 +439,7 @@ def test_bad_input() -> None:
 def test_hard_clauses_that_cannot_all_hold(most_worlds: int | None) -> None:
     ground = [(0, [1, 2]), (0, [1, -2]), (0, [-1, 2]), (0, [-1, -2]), (1, [2, 3]), (1, [3, 4])]
     net = network(4, ground, hard=[0])
-    with pytest.raises(ConflictError, match="these 4 ground clauses conflict"):
+    with pytest.raises(ConflictingClausesError, match="these 4 ground clauses conflict"):
         applied_bins(net, [0.0, 1.0], np.zeros(4, dtype=np.bool_), most_worlds=most_worlds)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import Network
 from sqlrl.solve import rounds
-from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.counts import counts, violated_rows
 from sqlrl.solve.cutting_plane import add_rows, cutting_planes, flipped_by_rounds, recounted
 from sqlrl.solve.mpe import mpe
@@ -95,7 +95,7 @@ def check(problem: Problem) -> None:
     oracle = InMemory(problem.network())
     best = max((problem.score(world) for world in worlds(problem)), default=None)
     if best is None:
-        with pytest.raises(ConflictError):
+        with pytest.raises(ConflictingClausesError):
             cutting_planes(oracle, problem.weights)
         return
     found = cutting_planes(oracle, problem.weights)
@@ -157,7 +157,7 @@ def test_ties_and_clauses_of_weight_zero(problem: Problem) -> None:
     found = None
     try:
         found = cutting_planes(InMemory(problem.network()), problem.weights)
-    except ConflictError:
+    except ConflictingClausesError:
         return
     zero = [i for i, w in enumerate(problem.weights) if w == 0 and i not in problem.hard]
     assert not np.isin(found.network.row_clause, zero).any()
@@ -249,7 +249,7 @@ def test_the_same_bytes_again() -> None:
 
 def test_conflicting_hard_clauses_are_shown() -> None:
     whole = network(2, [(0, [1, 2]), (1, [-1]), (2, [-2])], hard=[0, 1, 2])
-    with pytest.raises(ConflictError, match=r"ground clause \[1, 2\] of 0"):
+    with pytest.raises(ConflictingClausesError, match=r"ground clause \[1, 2\] of 0"):
         cutting_planes(InMemory(whole), [0.0, 0.0, 0.0])
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from sqlrl.errors import InputError
 from sqlrl.solve.sampling.chains import Effort
-from sqlrl.solve.sampling.diagnostics import Estimate, estimate, start_moments
+from sqlrl.solve.sampling.diagnostics import SampleEstimate, estimate, start_moments
 
 
-def summed(draws: npt.NDArray[np.float64]) -> Estimate:
+def summed(draws: npt.NDArray[np.float64]) -> SampleEstimate:
     """The estimate from draws of shape (chains, draws, n), added up as samplers do."""
     chains, count, n = draws.shape
     moments = start_moments(n, chains, count)

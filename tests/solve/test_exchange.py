@@ -27,7 +27,7 @@ from sqlrl.solve.exchange import tables, wcnf
 from sqlrl.solve.exchange.lpfile import write_lp
 from sqlrl.solve.exchange.solutions import read_solution
 from sqlrl.solve.exchange.tables import helper_count
-from sqlrl.solve.exchange.text import Names, new_file
+from sqlrl.solve.exchange.text import ExportedNames, new_file
 from sqlrl.solve.exchange.uai import write_uai
 from sqlrl.solve.exchange.wcnf import write_wcnf
 from sqlrl.solve.structure import variables_of
@@ -133,7 +133,7 @@ def test_weights_too_far_apart_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(
         NumericError, match=r"1e-09 \(unit clauses and soft evidence of atom 70\).*clause of atoms 80, 90"
     ):
-        write_wcnf(weighted(problem), tmp_path / "a.wcnf", names=Names(np.array([70, 80, 90])))
+        write_wcnf(weighted(problem), tmp_path / "a.wcnf", names=ExportedNames(np.array([70, 80, 90])))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -197,7 +197,7 @@ def test_integer_programs_have_the_same_optimum(tmp_path: Path, highs: Highs, pr
     assume(problem.atoms > 0)
     network, path = weighted(problem), tmp_path / "a.lp"
     ids = 3 * np.arange(problem.atoms, dtype=np.int64) + 11
-    write_lp(network, path, names=Names(ids))
+    write_lp(network, path, names=ExportedNames(ids))
     scores = enumerate_weighted(network)
     found = highs.solve(path)
     assert found["names"][: problem.atoms] == [f"a{i}" for i in ids]
@@ -206,14 +206,14 @@ def test_integer_programs_have_the_same_optimum(tmp_path: Path, highs: Highs, pr
     if not scores:
         assert found["status"] == "HighsModelStatus.kInfeasible"
         with pytest.raises(InputError, match="found no world"):
-            read_solution(network, answer, names=Names(ids))
+            read_solution(network, answer, names=ExportedNames(ids))
         return
     assert found["status"] == "HighsModelStatus.kOptimal"
     (constant,) = stated(path, r"score of a world is (\S+) - objective")
     best = max(scores.values())
     assert constant - found["best"] == pytest.approx(best, abs=1e-6)
     # The solver's own file comes back as a best world.
-    result = read_solution(network, answer, names=Names(ids), exported=path)
+    result = read_solution(network, answer, names=ExportedNames(ids), exported=path)
     assert result.objective == pytest.approx(best, abs=1e-6)
     assert result.objective == scores[tuple(result.world.tolist())]
 
@@ -222,7 +222,7 @@ def test_lines_stay_short_and_numbers_whole(tmp_path: Path, highs: Highs) -> Non
     n = 2000
     problem = Problem(n, [(0, list(range(1, n + 1)), 1), (1, [-1, 2], 1)], [1e-17 / 3, -math.pi])
     path = tmp_path / "a.lp"
-    write_lp(weighted(problem), path, names=Names(np.arange(n, dtype=np.int64) + 2**60))
+    write_lp(weighted(problem), path, names=ExportedNames(np.arange(n, dtype=np.int64) + 2**60))
     assert max(map(len, path.read_text().splitlines())) <= 510
     found = highs.solve(path)
     assert found["rows"] == 3
@@ -320,7 +320,7 @@ def test_long_clauses_are_split(tmp_path: Path) -> None:
 def test_weights_that_exp_would_make_hard_are_refused(tmp_path: Path) -> None:
     for ground in ([(0, [1], 1)], [(0, [-1, 2], 1)]):
         with pytest.raises(NumericError, match=r"atoms 7.*800.*make such clauses hard"):
-            write_uai(weighted(Problem(2, ground, [800.0])), tmp_path / "a.uai", names=Names(np.array([7, 9])))
+            write_uai(weighted(Problem(2, ground, [800.0])), tmp_path / "a.uai", names=ExportedNames(np.array([7, 9])))
     write_uai(weighted(Problem(2, [(0, [-1, 2], 1)], [699.0])), tmp_path / "a.uai")
     assert list(tmp_path.glob("*.partial")) == []
 
@@ -334,7 +334,10 @@ def test_the_map_names_every_atom_whatever_its_constants(tmp_path: Path) -> None
     def texts(ids: IntArray) -> list[tuple[str, str]]:
         return [("Likes", hostile[i - 70]) for i in ids.tolist()]
 
-    network, names = weighted(Problem(3, [], [], blocks=[([0, 2], False)])), Names(np.array([70, 71, 72]), texts)
+    network, names = (
+        weighted(Problem(3, [], [], blocks=[([0, 2], False)])),
+        ExportedNames(np.array([70, 71, 72]), texts),
+    )
     expected = {
         "wcnf": [["1"], ["2"], ["3"]],
         "lp": [["a70"], ["a71"], ["a72"]],

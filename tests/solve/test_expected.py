@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BLOCK
 from sqlrl.solve import expected
-from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.counts import counts
 from sqlrl.solve.expected import Expected, expected_counts
 from sqlrl.solve.log_linear import log_linear
@@ -50,7 +50,7 @@ def holds(problem: Problem, found: Expected) -> None:
 def test_expected_counts_of_random_networks(problem: Problem) -> None:
     net = problem.network()
     if not list(worlds(problem)):
-        with pytest.raises(ConflictError):
+        with pytest.raises(ConflictingClausesError):
             expected_counts(net, problem.weights)
         return
     holds(problem, expected_counts(net, problem.weights))
@@ -164,11 +164,11 @@ def test_a_wide_component_is_named() -> None:
 
 def test_conflicts_and_weights_that_are_none() -> None:
     net = network(2, [(0, [1, 2]), (0, [-1]), (0, [-2]), (1, [1])], hard=[0])
-    with pytest.raises(ConflictError, match="hard clauses cannot all hold"):
+    with pytest.raises(ConflictingClausesError, match="hard clauses cannot all hold"):
         expected_counts(net, [0.0, 1.0])
     # Units do not show it: elimination finds no world.
     every = [[a * x, b * y] for x, y in itertools.combinations([1, 2], 2) for a in (1, -1) for b in (1, -1)]
-    with pytest.raises(ConflictError, match="hard clauses cannot all hold"):
+    with pytest.raises(ConflictingClausesError, match="hard clauses cannot all hold"):
         expected_counts(network(4, [(1, [3, 4]), *((0, row) for row in every)], hard=[0]), [0.0, 1.0])
     loose = network(1, [(0, [1])])
     for weights in ([np.nan], [np.inf]):

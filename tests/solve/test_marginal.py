@@ -14,7 +14,7 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.program import Extent
 from sqlrl.logic.mln import parse_mln
-from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.marginal import Method, marginals
 from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.sample_networks import chains, network
@@ -120,7 +120,7 @@ def test_additions_to_the_battery(formula: str, weight: str) -> None:
 def test_exact_methods_equal_enumeration(problem: Problem) -> None:
     weighted, expected = weigh(problem.network(), problem.weights), problem_marginals(problem)
     if expected is None:
-        with pytest.raises(ConflictError):
+        with pytest.raises(ConflictingClausesError):
             marginals(problem.network(), problem.weights)
         with pytest.raises(UnsatisfiableError):
             marginals(weighted)

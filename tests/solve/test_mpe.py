@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlrl.errors import InfeasibleError, InputError, NumericError
 from sqlrl.ground.network import Network
 from sqlrl.solve import methods
-from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.cpsat import solve_cpsat
 from sqlrl.solve.mpe import Method, MPEResult, compile_program, mpe
 from sqlrl.solve.restriction import UnsatisfiableError
@@ -111,7 +111,7 @@ def test_conflict_is_found_exactly_when_there_is_no_world_and_is_minimal(problem
     if next(worlds(problem), None) is not None:
         check(problem, mpe(problem.network(), problem.weights))
         return
-    with pytest.raises(ConflictError) as caught:
+    with pytest.raises(ConflictingClausesError) as caught:
         mpe(problem.network(), problem.weights)
     conflict = caught.value.conflict
     listed = [(i, sorted(literals, key=abs)) for i, literals in problem.hard_ground()]
@@ -124,11 +124,11 @@ def test_conflict_is_found_exactly_when_there_is_no_world_and_is_minimal(problem
 def test_conflict_message_uses_the_callers_words() -> None:
     ground = [(0, [1, 2]), (1, [-1]), (1, [-2]), (1, [3])]
     impossible = network(3, ground, hard=[0, 1])
-    with pytest.raises(ConflictError, match="clause 0 of 2 literals") as caught:
+    with pytest.raises(ConflictingClausesError, match="clause 0 of 2 literals") as caught:
         mpe(impossible, [0.0, 0.0], describe=lambda i, x: f"clause {i} of {len(x)} literals")
     assert caught.value.conflict == [(0, [1, 2]), (1, [-1]), (1, [-2])]
     exact = network(2, [(0, [-1]), (0, [-2])], hard=[0], blocks=[([0, 1], True)])
-    with pytest.raises(ConflictError, match="exactly one of atoms 0, 1") as caught:
+    with pytest.raises(ConflictingClausesError, match="exactly one of atoms 0, 1") as caught:
         mpe(exact, [0.0])
     assert caught.value.blocks == [([0, 1], True)]
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from sqlrl.ground.network import Network
 from sqlrl.solve import rounds
 from sqlrl.solve.alternatives import differing, flipped
-from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.elimination import bounded_part
 from sqlrl.solve.methods import Chooser, Options
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.restriction import UnsatisfiableError, select
 from sqlrl.solve.result import Status, UnsolvedError
-from sqlrl.solve.rounds import Estimate, solve_network
+from sqlrl.solve.rounds import NetworkEstimate, solve_network
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.weighted import weigh
 from tests.effort import draws
@@ -44,7 +44,7 @@ def check(problem: Problem) -> bool:
         if best is None:
             with pytest.raises(UnsatisfiableError):
                 solve_network(weighted, Options())
-            with pytest.raises(ConflictError):
+            with pytest.raises(ConflictingClausesError):
                 mpe(problem.network(), problem.weights)
             return False
         found = solve_network(weighted, Options())
@@ -174,5 +174,5 @@ def test_a_round_that_finds_no_world_has_as_long_as_the_whole(monkeypatch: pytes
 
 
 def test_nothing_is_left_out_where_it_is_little() -> None:
-    assert not Estimate({0: rounds.SMALL}, {0: 0}).partial
-    assert Estimate({0: 3 * rounds.SMALL}, {0: 0}).partial
+    assert not NetworkEstimate({0: rounds.SMALL}, {0: 0}).partial
+    assert NetworkEstimate({0: 3 * rounds.SMALL}, {0: 0}).partial

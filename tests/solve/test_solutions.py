@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlrl.errors import InputError
 from sqlrl.solve.exchange.lpfile import write_lp
 from sqlrl.solve.exchange.solutions import Format, read_solution
-from sqlrl.solve.exchange.text import Names
+from sqlrl.solve.exchange.text import ExportedNames
 from sqlrl.solve.exchange.uai import write_uai
 from sqlrl.solve.exchange.wcnf import write_wcnf
 from sqlrl.solve.mpe import mpe
@@ -26,7 +26,7 @@ from tests.solve.test_weighted import enumerate_weighted
 ANSWERS = Path(__file__).parents[1] / "fixtures" / "answers"
 """What solvers wrote about the files that `PROBLEM` was exported to (the result files are written by hand)."""
 
-NAMES = Names(np.array([3, 5, 8, 13, 21]))
+NAMES = ExportedNames(np.array([3, 5, 8, 13, 21]))
 
 PROBLEM = Problem(
     5,
@@ -90,7 +90,7 @@ def test_any_world_comes_back(tmp_path: Path, problem: Problem, data: st.DataObj
         listed = [f"{u} {s}" if kind == "pairs" else str(s) for u, s in enumerate(states)]
         path.write_text(f"{'MMAP' if kind == 'pairs' else 'MPE'}\n{len(states)} {' '.join(listed)}\n")
     for given_form in (form, None):
-        result = read_solution(network, path, given_form, names=Names(ids))
+        result = read_solution(network, path, given_form, names=ExportedNames(ids))
         assert tuple(result.world.tolist()) == world
         assert result.objective == scores[world]
         assert result.gap == np.inf
@@ -216,7 +216,7 @@ def test_the_map_tells_another_network(tmp_path: Path) -> None:
         write(network, exported, names=NAMES)  # type: ignore[operator]
         answer = ANSWERS / {"wcnf": "rc2.txt", "lp": "gurobi.sol", "uai": "results_2014.MPE"}[form]
         assert read_solution(network, answer, names=NAMES, exported=exported).world.tolist() == best_world()
-        later = Names(NAMES.ids + 1)
+        later = ExportedNames(NAMES.ids + 1)
         with pytest.raises(InputError, match=r"lists .*3.* where .*4.* is expected: the network is not the one"):
             read_solution(network, answer, names=later, exported=exported)
         smaller = weighted(Problem(4, [], [], blocks=[([0, 1, 2], True)]))

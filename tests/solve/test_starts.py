@@ -15,7 +15,7 @@ from sqlrl.solve.randomness import streams
 from sqlrl.solve.restriction import component_labels
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.sampling.chains import Effort
-from sqlrl.solve.sampling.diagnostics import AGREED, Estimate
+from sqlrl.solve.sampling.diagnostics import AGREED, SampleEstimate
 from sqlrl.solve.sampling.gibbs import sample_gibbs
 from sqlrl.solve.sampling.mcsat import sample_mcsat
 from sqlrl.solve.sampling.starts import much_worse, opposite
@@ -53,7 +53,7 @@ def parties(people: int, states: int) -> Network:
 @pytest.mark.parametrize("sample", [sample_gibbs, sample_mcsat])
 @pytest.mark.parametrize("ground", [crowd(30), parties(12, 3)], ids=["crowd", "parties"])
 def test_sides_that_no_chain_passes_between_are_seen(
-    sample: Callable[[WeightedNetwork, Effort], Estimate], ground: Network
+    sample: Callable[[WeightedNetwork, Effort], SampleEstimate], ground: Network
 ) -> None:
     """Random starts alone fell to one side, R-hat 1, in about one of eight runs."""
     weighted = weigh(ground, [0.6])
@@ -64,7 +64,9 @@ def test_sides_that_no_chain_passes_between_are_seen(
 
 
 @pytest.mark.parametrize("sample", [sample_gibbs, sample_mcsat])
-def test_a_side_with_hardly_any_probability_is_left_out(sample: Callable[[WeightedNetwork, Effort], Estimate]) -> None:
+def test_a_side_with_hardly_any_probability_is_left_out(
+    sample: Callable[[WeightedNetwork, Effort], SampleEstimate],
+) -> None:
     """Alone among those who do not, nobody begins; but all together score thirty more."""
     people = 30
     rows = [(0, [-a, b]) for x, y in combinations(range(1, people + 1), 2) for a, b in ((x, y), (y, x))]

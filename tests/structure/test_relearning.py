@@ -15,7 +15,7 @@ import pytest
 import sqlrl
 from sqlrl.errors import InputError, NothingFoundWarning, NumericError
 from sqlrl.ground.unseen import Unseen
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.parameters import parse_value, value_text
 from sqlrl.structure.relearning import relearner
 from sqlrl.training.fit import IterationFit
@@ -197,7 +197,7 @@ def test_where_nothing_is_found_nothing_is_learned_again(db: sqlrl.Database) -> 
 
 @pytest.mark.parametrize("name", first(FINDERS, "OSL"))
 def test_an_error_says_which_stage_it_is_of(name: str, db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: object, problem: Problem, report: Report, after: Iteration | None) -> None:
+    def fail(self: object, problem: TrainingProblem, report: Report, after: Iteration | None) -> None:
         raise NumericError("the weights grew out of range")
 
     monkeypatch.setattr(sqlrl.MaxMargin, "_learn", fail)

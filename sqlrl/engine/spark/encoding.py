@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, union_all
 from sqlrl.engine.spark.parts import MARK, mark_rows, part_frame, stored_frame
 from sqlrl.engine.spark.server import PIECE, Server, told, unwritable
-from sqlrl.engine.stored import FACTS, PLACE, Part
+from sqlrl.engine.stored import FACTS, PLACE, StoredPart
 from sqlrl.errors import EngineError, InputError
 from sqlrl.progress import Stage
 
@@ -49,7 +49,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ParquetToEncode:
     """The Parquet to encode, with its columns of constants."""
 
     path: str
@@ -70,11 +70,11 @@ class Known:
 
     size: int = 0
     pieces: Callable[[], Iterable[pa.Table]] = tuple
-    parts: tuple[Part, ...] = ()
+    parts: tuple[StoredPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class EncodingTally:
     """What one pass over a source finds: rows, a hash of them that knows no order, rows to keep, and rows at fault by column."""
 
     rows: int
@@ -90,12 +90,12 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class EncodedNames:
     """The constants of a type once a source is encoded: how many are new, and the parts of the storage that have them and those before."""
 
     new: int
-    added: tuple[Part, ...] = ()
-    before: tuple[Part, ...] = ()
+    added: tuple[StoredPart, ...] = ()
+    before: tuple[StoredPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ class Encoded:
     """Encoded rows, and what is wrong with them: how many facts occur more than once, or are both true and false, and the first of each."""
 
     rows: int
-    part: Part | None
-    names: Mapping[str | None, Names]
+    part: StoredPart | None
+    names: Mapping[str | None, EncodedNames]
     repeated: tuple[int, list[dict[str, Any]]]
     contradictory: tuple[int, list[dict[str, Any]]]
 
@@ -150,7 +150,7 @@ class Encoding:
     task: int = field(default_factory=lambda: NAMES)
     attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
     _shown: list[str] = field(default_factory=list)
-    _written: dict[Part, tuple[int, pa.Schema]] = field(default_factory=dict)
+    _written: dict[StoredPart, tuple[int, pa.Schema]] = field(default_factory=dict)
     _scratch: list[tuple[str, pa.Schema]] = field(default_factory=list)
     _done: bool = False
 
@@ -174,9 +174,9 @@ class Encoding:
 
     # ---- the source --------------------------------------------------------------------------------------
 
-    def begin(self) -> Part:
+    def begin(self) -> StoredPart:
         """Write a row to the storage, to see whether the server can and others can read it."""
-        part = Part(self.attempt, "begun")
+        part = StoredPart(self.attempt, "begun")
         begun = pa.table({"part": ["begun"], "format": [0], "rows": [0]}, schema=MARK)
         path, step = self._path(part), "write to the storage"
         with told(partial(unwritable, path)):
@@ -184,7 +184,7 @@ class Encoding:
         self._scratch.append((self._path(part), MARK))
         return part
 
-    def tally(self, wanted: Wanted) -> Tally:
+    def tally(self, wanted: ParquetToEncode) -> EncodingTally:
         """Read the columns of a source once."""
         source = self._show(self.server.session.read.parquet(wanted.path), f"read {wanted.path}")
         names = [key.column for key in wanted.keys] + ([wanted.truth] if wanted.truth is not None else [])
@@ -206,12 +206,12 @@ class Encoding:
         beyond = {key.output: int(row[f"d{i}"] or 0) for i, key in enumerate(wanted.keys) if key.date}
         if wanted.truth is not None:
             missing["truth"] = int(row["t"] or 0)
-        return Tally(int(row["n"]), str(row["h"] or 0), int(row["k"] or 0), missing, beyond)
+        return EncodingTally(int(row["n"]), str(row["h"] or 0), int(row["k"] or 0), missing, beyond)
 
-    def encode(self, wanted: Wanted, tally: Tally, known: Mapping[str | None, Known]) -> Encoded:
+    def encode(self, wanted: ParquetToEncode, tally: EncodingTally, known: Mapping[str | None, Known]) -> Encoded:
         """Number what constants are new, and write the rows as ids; `known` has an entry for each type of the keys."""
         texts = self._texts(wanted)
-        names: dict[str | None, Names] = {}
+        names: dict[str | None, EncodedNames] = {}
         dictionaries: dict[str | None, str] = {}
         for place, (kind, before) in enumerate(known.items()):
             outputs = [key.output for key in wanted.keys if key.type == kind]
@@ -232,7 +232,7 @@ class Encoding:
         """Mark what was written as complete."""
         rows = [(part.name, mark_rows(count)) for part, (count, _) in self._written.items()]
         mark = pa.Table.from_pylist([{"part": name, **mark} for name, mark in rows], schema=MARK)
-        done = self._path(Part(self.attempt, "done"))
+        done = self._path(StoredPart(self.attempt, "done"))
         self._write(
             self.server.rows(mark, step="mark what was encoded").coalesce(1), done, "mark what was encoded as complete"
         )
@@ -240,7 +240,9 @@ class Encoding:
 
     # ---- constants ---------------------------------------------------------------------------------------
 
-    def _number(self, place: int, what: str, texts: str, outputs: Sequence[str], known: Known) -> tuple[Names, str]:
+    def _number(
+        self, place: int, what: str, texts: str, outputs: Sequence[str], known: Known
+    ) -> tuple[EncodedNames, str]:
         """Give the constants of some columns ids after those that are known; return them, and the view of all as (id, name)."""
         before = self._known(place, known)
         found = self._new_names(place, what, texts, outputs, before)
@@ -250,10 +252,10 @@ class Encoding:
                 f"there are {known.size + new:,} {what}, and ids are 32-bit integers: use fewer in one database."
             )
         if not found or not new:
-            return Names(0), before
+            return EncodedNames(0), before
         boundaries = self._boundaries(found, new, what)
         # (id, name) of the constants that the type gained.
-        part = Part(self.attempt, f"names-{place}")
+        part = StoredPart(self.attempt, f"names-{place}")
         self._write_part(
             part, new, _DICTIONARY, self._numbered(found, boundaries, known.size, new, what), f"number the {what}"
         )
@@ -264,7 +266,7 @@ class Encoding:
         if known.size and not kept and known.size + new > self.most:
             kept = (self._keep(place, known, before, what),)
         both = union_all([exp.select(column("id"), column("name")).from_(_view(each)) for each in (before, view)])
-        return Names(new, (part,), kept), self._show(self._frame(both, f"read the {what}"), f"read the {what}")
+        return EncodedNames(new, (part,), kept), self._show(self._frame(both, f"read the {what}"), f"read the {what}")
 
     def _known(self, place: int, known: Known) -> str:
         """Return the view of the constants that have ids."""
@@ -274,7 +276,7 @@ class Encoding:
         if known.size <= self.server.spark.resident:
             tables = list(known.pieces())
             return self._show(self.server.rows(pa.concat_tables(tables) if tables else _DICTIONARY.empty_table(), step=step), step)  # fmt: skip
-        path = self._path(Part(self.attempt, f"sent-{place}"))
+        path = self._path(StoredPart(self.attempt, f"sent-{place}"))
         self._send(known, path)
         return self._show(self.server.read([f"{path}/*"], _DICTIONARY, step=step), step)
 
@@ -289,9 +291,9 @@ class Encoding:
                 self._write(self.server.rows(table.slice(start, size), step=step).coalesce(1), piece, step)
                 number += 1
 
-    def _keep(self, place: int, known: Known, before: str, what: str) -> Part:
+    def _keep(self, place: int, known: Known, before: str, what: str) -> StoredPart:
         """Write the constants that a type had into the storage, where the new ones stay."""
-        part = Part(self.attempt, f"before-{place}")
+        part = StoredPart(self.attempt, f"before-{place}")
         everything = exp.select(column("id"), column("name")).from_(_view(before))
         self._write_part(part, known.size, _DICTIONARY, self._frame(everything, f"keep the {what}"), f"keep the {what}")
         return part
@@ -303,7 +305,7 @@ class Encoding:
         query = exp.select(column("name", "n")).from_(distinct.subquery("n"))
         query = query.join(_view(known, "k"), on=column("name", "k").eq(column("name", "n")), join_type="left")
         query = query.where(_is_null(column("name", "k")))
-        path = self._path(Part(self.attempt, f"found-{place}"))
+        path = self._path(StoredPart(self.attempt, f"found-{place}"))
         step = f"collect the new {what}"
         self._scratch.append((path, _NAME))
         self._write(self._frame(query, step), path, step)
@@ -340,7 +342,7 @@ class Encoding:
         query = exp.select(named(cast(exp.paren(ids), "INT"), "id"), column("name")).from_(placed)
         return self._frame(query, f"number the {what}")
 
-    def _check_ids(self, part: Part, first: int, new: int, what: str) -> None:
+    def _check_ids(self, part: StoredPart, first: int, new: int, what: str) -> None:
         """Refuse ids that are not those after the last one, each once."""
         frame = self._show(part_frame(self.server, part, _DICTIONARY), "check ids")
         wide = exp.cast(column("id"), exp.DataType.build("DECIMAL(38, 0)"))
@@ -355,7 +357,7 @@ class Encoding:
 
     # ---- rows --------------------------------------------------------------------------------------------
 
-    def _texts(self, wanted: Wanted) -> str:
+    def _texts(self, wanted: ParquetToEncode) -> str:
         """Return the view of a source's rows with the texts of their constants."""
         source = self._show(self.server.session.read.parquet(wanted.path), f"read {wanted.path}")
         outputs = [named(cast(column(key.column), "TEXT"), key.output) for key in wanted.keys]
@@ -368,12 +370,12 @@ class Encoding:
 
     def _facts(
         self,
-        wanted: Wanted,
-        tally: Tally,
+        wanted: ParquetToEncode,
+        tally: EncodingTally,
         texts: str,
         dictionaries: Mapping[str | None, str],
         sizes: Mapping[str | None, int],
-    ) -> tuple[int, Part | None]:
+    ) -> tuple[int, StoredPart | None]:
         """Write the rows as ids; return their number, and where they are unless there are none."""
         expected = tally.kept if wanted.complete else tally.rows
         if not expected:
@@ -395,7 +397,7 @@ class Encoding:
         place = exp.IntDiv(this=exp.Coalesce(this=column(order), expressions=[integer(0)]), expression=integer(width))
         frame = self._frame(exp.select("*", named(cast(place, "INT"), "range")).from_(whole), step)
         # Rows as ids, in folders that each hold a range of examples, or of what else is the first column.
-        part = Part(self.attempt, FACTS)
+        part = StoredPart(self.attempt, FACTS)
         with Stage("encoding the rows on Spark"):
             ordered = self.server.run(
                 lambda: frame.repartition(files, "range").sortWithinPartitions("range", order), step, wanted.path
@@ -409,10 +411,10 @@ class Encoding:
             raise EngineError("encode the rows", f"{expected} rows became {rows}: the source may have changed meanwhile", wanted.path)  # fmt: skip
         return rows, part
 
-    def _schema(self, wanted: Wanted) -> pa.Schema:
+    def _schema(self, wanted: ParquetToEncode) -> pa.Schema:
         return pa.schema([(name, pa.bool_() if name == "truth" else pa.int32()) for name in wanted.outputs])
 
-    def _check_nulls(self, facts: str, wanted: Wanted, tally: Tally) -> None:
+    def _check_nulls(self, facts: str, wanted: ParquetToEncode, tally: EncodingTally) -> None:
         """Refuse encoded rows with a constant less than the source has."""
         counts = [named(_count_of(_is_null(column(key.output))), key.output) for key in wanted.keys]
         (row,) = self._rows(exp.select(*counts).from_(_view(facts)), "count the encoded constants")
@@ -424,7 +426,7 @@ class Encoding:
                 )
 
     def _repetitions(
-        self, facts: str, wanted: Wanted, dictionaries: Mapping[str | None, str]
+        self, facts: str, wanted: ParquetToEncode, dictionaries: Mapping[str | None, str]
     ) -> tuple[tuple[int, list[dict[str, Any]]], tuple[int, list[dict[str, Any]]]]:
         """Find facts that occur more than once, and those that are both true and false."""
         keys = [key.output for key in wanted.keys]
@@ -442,7 +444,12 @@ class Encoding:
         return repeated, self._named_rows(both, keys, wanted, dictionaries, "find the contradictions")
 
     def _named_rows(
-        self, query: exp.Select, keys: Sequence[str], wanted: Wanted, dictionaries: Mapping[str | None, str], step: str
+        self,
+        query: exp.Select,
+        keys: Sequence[str],
+        wanted: ParquetToEncode,
+        dictionaries: Mapping[str | None, str],
+        step: str,
     ) -> tuple[int, list[dict[str, Any]]]:
         """Return how many rows of ids a query has, and the first of them with names."""
         view = self._show(self._frame(query, step), step)
@@ -460,7 +467,7 @@ class Encoding:
 
     # ---- the server --------------------------------------------------------------------------------------
 
-    def _path(self, part: Part | None) -> str:
+    def _path(self, part: StoredPart | None) -> str:
         storage = str(self.server.spark.folder)
         return f"{storage}/{PLACE}/{self.attempt}" if part is None else part.path(storage)
 
@@ -485,7 +492,7 @@ class Encoding:
     def _write(self, frame: Any, path: str, step: str) -> None:
         self.server.write(frame, path, step=step)
 
-    def _write_part(self, part: Part, rows: int, schema: pa.Schema, frame: Any, step: str) -> None:
+    def _write_part(self, part: StoredPart, rows: int, schema: pa.Schema, frame: Any, step: str) -> None:
         """Write a part that has so many rows."""
         self._written[part] = (rows, schema)
         self._write(frame, self._path(part), step)

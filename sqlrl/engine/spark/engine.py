@@ -35,7 +35,7 @@ from sqlrl.engine.spark.skew import (
     spreading,
     tasks_of,
 )
-from sqlrl.engine.stored import Part, stored_parts, stored_query, stored_views
+from sqlrl.engine.stored import StoredPart, stored_parts, stored_query, stored_views
 from sqlrl.errors import ServerError
 
 logger = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class _Tables:
     tasks: int | None = None
     # Views of the source over files in the storage, None until they are looked for, and the views of the session of such files.
     stored: dict[TableName, str] | None = None
-    files: dict[tuple[Part, ...], str] = field(default_factory=dict)
+    files: dict[tuple[StoredPart, ...], str] = field(default_factory=dict)
 
 
 class SparkEngine:
@@ -315,7 +315,7 @@ class SparkEngine:
                 node.replace(exp.table_(self._files(*found), quoted=True))
         return query
 
-    def _files(self, parts: tuple[Part, ...], schema: pa.Schema) -> str:
+    def _files(self, parts: tuple[StoredPart, ...], schema: pa.Schema) -> str:
         """Return the view of the session of some parts of the storage."""
         if parts not in self._tables.files:
             view = self._new_view()

@@ -47,7 +47,7 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class MirroredTable:
     """A table as it was looked at: what it holds, and its rows if they are few."""
 
     content: Content
@@ -80,13 +80,13 @@ class Mirror:
         self._storage = server.spark.folder
         self._resident = server.spark.resident
 
-    def look(self, name: TableName) -> Found:
+    def look(self, name: TableName) -> MirroredTable:
         """Look at a table, and read it if its rows are few."""
         everything = exp.select("*").from_(table(name))
         rows = self._source.fetch(everything.limit(self._resident + 1), step=f"look at {name.name}")
         if rows.num_rows <= self._resident and rows.nbytes <= PIECE:
-            return Found(Content(rows.schema, rows.num_rows, _digest(rows)), rows)
-        return Found(self._content(name, rows.schema), None)
+            return MirroredTable(Content(rows.schema, rows.num_rows, _digest(rows)), rows)
+        return MirroredTable(self._content(name, rows.schema), None)
 
     def _content(self, name: TableName, schema: pa.Schema) -> Content:
         values: list[exp.Expr] = [
@@ -102,7 +102,7 @@ class Mirror:
         (found,) = self._source.fetch(query, step=f"look whether {name.name} has changed").to_pylist()
         return Content(schema, int(found["n"]), int(found["h"] or 0))
 
-    def copy(self, name: TableName, found: Found) -> Copy:
+    def copy(self, name: TableName, found: MirroredTable) -> Copy:
         """Return a table's rows on the server, which are copied unless they are there."""
         content = found.content
         if found.rows is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlrl.engine.spark.server import Server, told
-from sqlrl.engine.stored import Part
+from sqlrl.engine.stored import StoredPart
 from sqlrl.errors import InputError, Parameter, Written, brief
 from sqlrl.wording import counted
 
@@ -25,22 +25,22 @@ def mark_rows(rows: int) -> dict[str, int]:
     return {"format": FORMAT, "rows": rows}
 
 
-def part_frame(server: Server, part: Part, schema: pa.Schema) -> Any:
+def part_frame(server: Server, part: StoredPart, schema: pa.Schema) -> Any:
     """Return the frame of a part that this session has written."""
     return server.read([part.folders(str(server.spark.folder))], schema, step="read what was encoded")
 
 
-def stored_frame(server: Server, parts: Sequence[Part], schema: pa.Schema) -> Any:
+def stored_frame(server: Server, parts: Sequence[StoredPart], schema: pa.Schema) -> Any:
     """Return the frame of the rows of parts that are complete, as their marks say; InputError if one is not, or is elsewhere."""
     return reduce(lambda frame, other: frame.union(other), [_complete(server, part, schema) for part in parts])
 
 
-def _marks(part: Part, storage: str) -> str:
+def _marks(part: StoredPart, storage: str) -> str:
     """Return the folder of the marks of the source that a part is of."""
-    return Part(part.attempt, "done").path(storage)
+    return StoredPart(part.attempt, "done").path(storage)
 
 
-def still_there(server: Server, parts: Sequence[Part]) -> bool:
+def still_there(server: Server, parts: Sequence[StoredPart]) -> bool:
     """Return whether the marks of parts that were read are there still."""
     storage, listed = str(server.spark.folder), list(dict.fromkeys(parts))
     sources = list(dict.fromkeys(_marks(part, storage) for part in listed))
@@ -49,7 +49,7 @@ def still_there(server: Server, parts: Sequence[Part]) -> bool:
     return all(known[name] >= number for name, number in Counter(part.name for part in listed).items())
 
 
-def _complete(server: Server, part: Part, schema: pa.Schema) -> Any:
+def _complete(server: Server, part: StoredPart, schema: pa.Schema) -> Any:
     storage, step = server.spark.folder, "read what was encoded on Spark"
     if storage is None:
         raise InputError(

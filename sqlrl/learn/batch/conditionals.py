@@ -13,11 +13,11 @@ from scipy import sparse
 from sqlrl.errors import InputError, Phrase
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.learn.batch.choices import Choices
-from sqlrl.learn.batch.problem import Problem, raise_conflict
+from sqlrl.learn.batch.problem import TrainingProblem, raise_conflict
 from sqlrl.solve.counts import violated_rows
 from sqlrl.solve.log_linear import LogLinear, log_linear
 from sqlrl.solve.restriction import UnsatisfiableError
-from sqlrl.solve.structure import Sides, Variables, pointers, ragged_ranges, sides_of, variables_of
+from sqlrl.solve.structure import Sides, StateVariables, pointers, ragged_ranges, sides_of, variables_of
 from sqlrl.solve.weighted import FREE
 from sqlrl.wording import counted
 
@@ -71,7 +71,7 @@ def conditionals(model: LogLinear, truth: BoolArray, example: IntArray, *, block
     )
 
 
-def _violations(sides: Sides, variables: Variables, truth: BoolArray) -> tuple[IntArray, IntArray]:
+def _violations(sides: Sides, variables: StateVariables, truth: BoolArray) -> tuple[IntArray, IntArray]:
     # Pairs of a state and a row that it violates, given the labels of all other variables.
     if len(sides.row) == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -118,7 +118,7 @@ def _needed(model: LogLinear, truth: BoolArray) -> BoolArray:
 # ---- choices that nothing joins -----------------------------------------------------------------------
 
 
-def make_choices(problem: Problem, *, seed: int) -> Choices:
+def make_choices(problem: TrainingProblem, *, seed: int) -> Choices:
     """Return the choices of a model whose ground clauses join no query atoms except those of one block; others are an InputError."""
     try:
         model = log_linear(problem.network)
@@ -144,7 +144,7 @@ def joined_atoms(model: LogLinear) -> BoolArray:
     return np.asarray(joined[variables.of_atom], dtype=np.bool_)
 
 
-def _check_independent(problem: Problem, model: LogLinear) -> None:
+def _check_independent(problem: TrainingProblem, model: LogLinear) -> None:
     """Refuse rows that join atoms of several choices."""
     network, names = problem.network, problem.names
     joining = np.flatnonzero(np.diff(sides_of(model, variables_of(model)).row_start) > 1)
@@ -166,7 +166,7 @@ def _check_independent(problem: Problem, model: LogLinear) -> None:
     )
 
 
-def _possible(problem: Problem, model: LogLinear) -> BoolArray:
+def _possible(problem: TrainingProblem, model: LogLinear) -> BoolArray:
     """Return the free atoms of the choices whose labels hard rows and blocks allow, shape (f,)."""
     network, truth = problem.network, problem.truth[model.free]
     variables = variables_of(model)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, Parameter, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.learn.batch.problem import Problem, check_apart
+from sqlrl.learn.batch.problem import TrainingProblem, check_apart
 from sqlrl.learn.fitted import WeightLearner
 from sqlrl.learn.parameters import asked, check_database, check_parameters
 from sqlrl.learn.settings import DropZeros, OnTruth, Seed
@@ -46,7 +46,7 @@ class BatchCommon(TypedDict, total=False):
     drop_zeros: DropZeros
 
 
-class Given(Protocol):
+class TrainingData(Protocol):
     """What a batch learner learns from."""
 
     @property
@@ -65,7 +65,7 @@ class Given(Protocol):
         """Return the same with weights to start from, shape (m,)."""
 
 
-Learned = TypeVar("Learned", bound=Given)
+Learned = TypeVar("Learned", bound=TrainingData)
 
 
 class BatchEstimator(WeightLearner, Generic[Learned]):
@@ -313,14 +313,14 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         return take
 
     def _problem(self, stream: TrainingStream) -> tuple[Learned, InfeasibleTruth]:
-        """Ground all examples, and check their labels; subclasses that do not learn from a `Problem` override this."""
+        """Ground all examples, and check their labels; subclasses that do not learn from a `TrainingProblem` override this."""
         raise NotImplementedError
 
-    def _checked(self, stream: TrainingStream, window: Window) -> tuple[Problem | None, InfeasibleTruth]:
+    def _checked(self, stream: TrainingStream, window: Window) -> tuple[TrainingProblem | None, InfeasibleTruth]:
         """Check the labels of a window; None if all of its examples are left out."""
         names, network, truth = names_of(stream), window.network, window.truth
         check_labelled(network, window.labelled, np.unique(network.example), names)
-        problem, infeasible = Problem(network, truth, names), infeasible_truth(network, truth)
+        problem, infeasible = TrainingProblem(network, truth, names), infeasible_truth(network, truth)
         if len(infeasible.clause) == 0 or self.on_infeasible_truth == "warn":
             return problem, infeasible
         if self.on_infeasible_truth == "error":
@@ -330,13 +330,13 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
             return None, infeasible
         # Counts of a network are sums over its examples, so those that are left are grounded by themselves.
         left = stream.window(window.examples[~np.isin(window.examples, infeasible.example)])
-        return Problem(left.network, left.truth, names), infeasible
+        return TrainingProblem(left.network, left.truth, names), infeasible
 
 
-class WholeEstimator(BatchEstimator[Problem]):
+class WholeEstimator(BatchEstimator[TrainingProblem]):
     """What batch learners have that hold one network of all examples."""
 
-    def _problem(self, stream: TrainingStream) -> tuple[Problem, InfeasibleTruth]:
+    def _problem(self, stream: TrainingStream) -> tuple[TrainingProblem, InfeasibleTruth]:
         window = next(iter(list(stream)), None)
         if window is None or len(window.network.atoms) == 0:
             raise InputError(NO_ATOMS)
@@ -360,7 +360,7 @@ def _started(problem: Learned, stream: TrainingStream, start: Model | None) -> L
     return problem.begun(begun(0, 1 + int(clauses.max(initial=-1)))[clauses])
 
 
-def _check_weights(weights: FloatArray, problem: Given) -> None:
+def _check_weights(weights: FloatArray, problem: TrainingData) -> None:
     """Refuse weights that are not finite."""
     wrong = np.flatnonzero(~np.isfinite(weights))
     if len(wrong):

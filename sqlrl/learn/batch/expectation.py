@@ -15,7 +15,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, Indices, IntArray, Netwo
 from sqlrl.kernels import kernel
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.conditionals import make_choices
-from sqlrl.learn.batch.problem import Problem, fixed_values, raise_conflict
+from sqlrl.learn.batch.problem import TrainingProblem, fixed_values, raise_conflict
 from sqlrl.solve.occurrences import occurrences
 from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.randomness import streams
@@ -26,7 +26,7 @@ from sqlrl.solve.weighted import FREE, WeightedNetwork, weigh
 # ---- sampled -----------------------------------------------------------------------------------------
 
 
-class Moments(Protocol):
+class CountMoments(Protocol):
     """Expected counts of m clauses and how they vary; hard clauses have none, so that their entries are 0."""
 
     @property
@@ -151,7 +151,7 @@ class SampledMoments:
 class SampledSource:
     """Moments from one MC-SAT chain over the worlds of a network, which continues from its last world when weights change."""
 
-    def __init__(self, problem: Problem, *, samples: int, most: int, burn_in: int, seed: int) -> None:
+    def __init__(self, problem: TrainingProblem, *, samples: int, most: int, burn_in: int, seed: int) -> None:
         # `samples` worlds are drawn at a time, at most `most` under the same weights; `burn_in` are discarded after
         # each change.
         self.problem, self.samples, self.most, self.burn_in, self.seed = problem, samples, most, burn_in, seed
@@ -244,7 +244,7 @@ class ExactMoments:
 class ExactSource:
     """Exact moments of a network in which only blocks join atoms; the errors are those of `make_choices`."""
 
-    def __init__(self, problem: Problem, *, seed: int) -> None:
+    def __init__(self, problem: TrainingProblem, *, seed: int) -> None:
         self._choices = make_choices(problem, seed=seed)
         # Up to the same constants as `ExactMoments.mean`.
         self.observed = observed_counts(self._choices)

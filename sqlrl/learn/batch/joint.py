@@ -13,18 +13,18 @@ from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.problem import equal_columns
-from sqlrl.solve.log_linear import LogLinear, Partition
+from sqlrl.solve.log_linear import LogLinear, LogLinearPartition
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class LabelledPart:
     """The labels of some examples: those of c components within the bounds of elimination, and further choices."""
 
     # shape (p, m): what each true atom and then each violated row adds to the counts; see `LogLinear`
     features: sparse.csr_array
     offset: FloatArray  # shape (p,): log-odds of soft evidence
     present: FloatArray  # shape (p,): 1 for atoms that are true and rows that are violated in the labelled world
-    partition: Partition
+    partition: LogLinearPartition
     atom: IntArray  # shape (f,): the places of the atoms in the network
     example: IntArray  # shape (c,): the example of each component
     label: IntArray  # shape (c,): how many atoms of each component are true
@@ -62,25 +62,27 @@ class Part:
         return np.where(which[self.partition.component], self.present - share, 0.0)
 
 
-def joint_part(model: LogLinear, partition: Partition, truth: BoolArray, example: IntArray, given: Choices) -> Part:
+def joint_part(
+    model: LogLinear, partition: LogLinearPartition, truth: BoolArray, example: IntArray, given: Choices
+) -> LabelledPart:
     """Return the likelihood of the labels of all components; `truth` and `example` are of all n atoms of the network."""
     component = partition.component[: len(model.free)]
     first = np.zeros(len(partition), dtype=np.int64)
     first[component[::-1]] = model.free[::-1]
     label = np.bincount(component[truth[model.free]], minlength=len(partition)).astype(np.int64)
     present = model.present(truth)
-    return Part(model.features, model.offset, present, partition, model.free, example[first], label, given)
+    return LabelledPart(model.features, model.offset, present, partition, model.free, example[first], label, given)
 
 
 class Held(Protocol):
     """Where a part is: in memory, or on disk."""
 
-    def part(self) -> Part:
+    def part(self) -> LabelledPart:
         """Return it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class JointLikelihood:
     """The log-likelihood of the labels of all parts, a sum over o components and choices, for the weights of k clauses."""
 
     held: Sequence[Held]
@@ -101,7 +103,7 @@ class Joint:
         """How many clauses have weights, k."""
         return len(self.column)
 
-    def _parts(self) -> Iterator[tuple[Part, BoolArray]]:
+    def _parts(self) -> Iterator[tuple[LabelledPart, BoolArray]]:
         for held, which in zip(self.held, self.which, strict=True):
             if which.any():
                 yield held.part(), which
@@ -112,7 +114,7 @@ class Joint:
         found[self.column] = weights * self.scale
         return found
 
-    def _of(self, part: Part, weights: FloatArray) -> FloatArray:
+    def _of(self, part: LabelledPart, weights: FloatArray) -> FloatArray:
         # Of the clauses that were known when a part was grounded.
         found, known = np.zeros(part.clauses), min(part.clauses, len(weights))
         found[:known] = weights[:known]
@@ -213,7 +215,7 @@ class Joint:
         return replace(self, column=self.column[which], scale=self.scale[which] * scale)
 
 
-def joint(held: Sequence[Held], clauses: int) -> Joint:
+def joint(held: Sequence[Held], clauses: int) -> JointLikelihood:
     """Sum over all components and choices of parts, of which the last knows all m clauses."""
     which, example, label = [], [], []
     for each in held:
@@ -221,4 +223,6 @@ def joint(held: Sequence[Held], clauses: int) -> Joint:
         which.append(np.ones(len(part), dtype=np.bool_))
         example += [part.example, part.given.example]
         label += [part.label, part.given.label]
-    return Joint(held, which, np.concatenate(example), np.concatenate(label), np.arange(clauses), np.ones(clauses))
+    return JointLikelihood(
+        held, which, np.concatenate(example), np.concatenate(label), np.arange(clauses), np.ones(clauses)
+    )

@@ -14,10 +14,10 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.batch.choices import Choices, joined_choices
 from sqlrl.learn.batch.conditionals import NOTHING, conditionals, joined_atoms
 from sqlrl.learn.batch.feasible import feasible_part
-from sqlrl.learn.batch.joint import Joint, Part, joint, joint_part
-from sqlrl.learn.batch.problem import Problem, raise_conflict
+from sqlrl.learn.batch.joint import JointLikelihood, LabelledPart, joint, joint_part
+from sqlrl.learn.batch.problem import TrainingProblem, raise_conflict
 from sqlrl.learn.batch.shelf import Shelf
-from sqlrl.learn.batch.validation import Groups
+from sqlrl.learn.batch.validation import AtomGroups
 from sqlrl.learn.steps import describer
 from sqlrl.solve.log_linear import LogLinear, log_linear, reach
 from sqlrl.solve.restriction import UnsatisfiableError
@@ -30,7 +30,7 @@ Wide = Literal["error", "pseudo-likelihood", "composite-likelihood"]
 
 
 @dataclass(frozen=True, eq=False)
-class Reached:
+class LikelihoodReach:
     """How the likelihood of labels is computed, as numbers of terms."""
 
     components: int = 0  # summed by elimination
@@ -48,11 +48,11 @@ class Reached:
         each = counted(self.wide, "atom or block", "atoms and blocks")
         return ", ".join([*said, *([f"{wide} of {each}"] if self.wide else [])])
 
-    def __add__(self, other: Reached) -> Reached:
-        return Reached(self.components + other.components, self.choices + other.choices, self.wide + other.wide)
+    def __add__(self, other: LikelihoodReach) -> LikelihoodReach:
+        return LikelihoodReach(self.components + other.components, self.choices + other.choices, self.wide + other.wide)
 
 
-def with_loss(problem: Problem) -> Problem:
+def with_loss(problem: TrainingProblem) -> TrainingProblem:
     """Add 1 to the score of a world for each wrong atom, minus a constant, the number of true labels.
 
     Source: Gimpel and Smith, "Softmax-margin CRFs: training log-linear models with cost functions" (2010), equation 3.
@@ -63,7 +63,7 @@ def with_loss(problem: Problem) -> Problem:
     return replace(problem, network=replace(network, prior=prior))
 
 
-def label_part(problem: Problem, wide: Wide, *, seed: int) -> tuple[Part, Reached]:
+def label_part(problem: TrainingProblem, wide: Wide, *, seed: int) -> tuple[LabelledPart, LikelihoodReach]:
     """Return the likelihood of the labels of some examples; `wide` is for components beyond the bounds of elimination."""
     network, truth = problem.network, problem.truth
     model = _model(problem, seed)
@@ -80,10 +80,10 @@ def label_part(problem: Problem, wide: Wide, *, seed: int) -> tuple[Part, Reache
         beyond = len(left.free) if wide == "pseudo-likelihood" else len(variables_of(left).exact)
         given = joined_choices([alone, more], atoms=True)
     part = joint_part(found.narrow, found.partition, truth, network.example, given)
-    return part, Reached(len(found.partition), len(alone), beyond)
+    return part, LikelihoodReach(len(found.partition), len(alone), beyond)
 
 
-def _model(problem: Problem, seed: int) -> LogLinear:
+def _model(problem: TrainingProblem, seed: int) -> LogLinear:
     network, truth = problem.network, problem.truth
     if len(infeasible_truth(network, truth).clause) == 0:
         try:
@@ -96,11 +96,11 @@ def _model(problem: Problem, seed: int) -> LogLinear:
     return log_linear(network, feasible_part(network, truth))
 
 
-def _given(model: LogLinear, problem: Problem, *, blocks: bool) -> Choices:
+def _given(model: LogLinear, problem: TrainingProblem, *, blocks: bool) -> Choices:
     return conditionals(model, problem.truth[model.free], problem.network.example[model.free], blocks=blocks)
 
 
-def _each_given_others(problem: Problem, left: LogLinear, wide: Wide) -> Choices:
+def _each_given_others(problem: TrainingProblem, left: LogLinear, wide: Wide) -> Choices:
     """Return the choices of components beyond the bounds, each given the labels of all others; what these would decide is refused."""
     network = problem.network
     if network.helper[left.free].any():
@@ -133,7 +133,7 @@ def _first_with_helpers(network: Network) -> int:
     return int(np.concatenate([rows, units, hard]).min())
 
 
-def _too_wide(problem: Problem, model: LogLinear, inside: BoolArray) -> InputError:
+def _too_wide(problem: TrainingProblem, model: LogLinear, inside: BoolArray) -> InputError:
     """Return the error about the first component beyond the bounds."""
     network = problem.network
     found = widest(model, network, outside=~inside)
@@ -149,14 +149,14 @@ def _too_wide(problem: Problem, model: LogLinear, inside: BoolArray) -> InputErr
 class Labelled:
     """The likelihood of labels, a sum over o components and choices, for the weights of m clauses, with what learning needs."""
 
-    observed: Choices | Joint
+    observed: Choices | JointLikelihood
     names: Names
     clauses: IntArray  # shape (m,): ids
     hard: BoolArray  # shape (m,): clauses that have no weight
     support: pa.Table  # see `support_table`
-    reached: Reached
+    reached: LikelihoodReach
     scale: FloatArray  # shape (m,): how wide the prior of each clause is
-    groups: Groups | None = None  # atoms that stay together when a strength is chosen
+    groups: AtomGroups | None = None  # atoms that stay together when a strength is chosen
     start: FloatArray | None = None  # shape (m,): weights to start from
 
     def begun(self, start: FloatArray) -> Labelled:
@@ -164,7 +164,7 @@ class Labelled:
         return replace(self, start=start)
 
 
-def observations(shelf: Shelf, clauses: int) -> Choices | Joint:
+def observations(shelf: Shelf, clauses: int) -> Choices | JointLikelihood:
     """Return the likelihood of all labels on a shelf for `clauses` clauses, all that the last part knows."""
     held = list(shelf)
     # Where elimination is needed nowhere, the closed form serves, as long as it stays in memory.

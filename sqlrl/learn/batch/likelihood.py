@@ -13,14 +13,22 @@ from sqlrl.errors import ConvergenceWarning, InputError, Parameter, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.learn.batch.estimator import NO_ATOMS, NONE_LEFT, BatchCommon, BatchEstimator, names_of
-from sqlrl.learn.batch.labelled import Labelled, Reached, Wide, label_part, observations, warn_unpenalised, with_loss
+from sqlrl.learn.batch.labelled import (
+    Labelled,
+    LikelihoodReach,
+    Wide,
+    label_part,
+    observations,
+    warn_unpenalised,
+    with_loss,
+)
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design, running_away
 from sqlrl.learn.batch.problem import Support
 from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.learn.batch.validation import (
     STRENGTH_SCHEMA,
     VALIDATION,
-    Groups,
+    AtomGroups,
     Validation,
     make_grouped_parts,
     make_parts,
@@ -135,7 +143,7 @@ class Likelihood(BatchEstimator[Labelled]):
     strengths_: pa.Table
     log_likelihood_: float
     optimality_: float
-    reached_: Reached
+    reached_: LikelihoodReach
 
     word = "likelihood"
     learned = (*BatchEstimator.learned, "strength_", "strengths_", "log_likelihood_", "optimality_", "reached_")
@@ -249,7 +257,7 @@ class Likelihood(BatchEstimator[Labelled]):
             )
 
     def _problem(self, stream: TrainingStream) -> tuple[Labelled, InfeasibleTruth]:
-        reached, support, infeasible = Reached(), Support(), no_infeasible_truth()
+        reached, support, infeasible = LikelihoodReach(), Support(), no_infeasible_truth()
         network: Network | None = None
         learned: Network | None = None
         self._shelf = Shelf(stream.spill_directory())
@@ -292,7 +300,7 @@ class Likelihood(BatchEstimator[Labelled]):
             )
         return np.asarray(of_rule[stream.clause_rules()[clauses]], dtype=np.float64)
 
-    def _groups(self, stream: TrainingStream, network: Network, count: int) -> Groups | None:
+    def _groups(self, stream: TrainingStream, network: Network, count: int) -> AtomGroups | None:
         """Return the groups of atoms that stay together when a strength is chosen, of so many examples."""
         if self._given is None:
             return None
@@ -305,7 +313,7 @@ class Likelihood(BatchEstimator[Labelled]):
         known = np.isin(ids, network.atoms)
         place = order[np.searchsorted(network.atoms[order], ids[known])].astype(np.int64)
         atoms, name = network.atoms, stream.atom_text
-        return Groups(place, group[known], lambda place: name(int(atoms[place])))
+        return AtomGroups(place, group[known], lambda place: name(int(atoms[place])))
 
     def _learn(self, problem: Labelled, report: Report, after: Iteration | None = None) -> FloatArray:
         labels, strengths, seed = problem.observed, listed("strength", self.strength), self.seed

@@ -29,7 +29,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class DescentState:
     """A point, shape (m,), with the objective and its derivatives there."""
 
     point: FloatArray
@@ -60,7 +60,7 @@ def two_loop(memory: deque[Pair], vector: FloatArray) -> FloatArray:
     return found
 
 
-def descend(smooth: Smooth, start: FloatArray, penalty: FloatArray, *, memory: int = 10) -> Iterator[State]:
+def descend(smooth: Smooth, start: FloatArray, penalty: FloatArray, *, memory: int = 10) -> Iterator[DescentState]:
     """Minimise `f(x) + sum(penalty * |x|)` for a smooth convex f: yield the start, then each point that decreases the value.
 
     Source: Andrew & Gao (2007), "Scalable training of L1-regularized log-linear models", section 3.2. The direction of
@@ -68,11 +68,11 @@ def descend(smooth: Smooth, start: FloatArray, penalty: FloatArray, *, memory: i
     cross 0 in a coordinate stops there; its length is halved until the value decreases enough.
     """
 
-    def state(point: FloatArray, step: float) -> State:
+    def state(point: FloatArray, step: float) -> DescentState:
         """Evaluate a point."""
         value, gradient = smooth(point)
         total = value + float(penalty @ np.abs(point))
-        return State(point, total, gradient, pseudo_gradient(point, gradient, penalty), step)
+        return DescentState(point, total, gradient, pseudo_gradient(point, gradient, penalty), step)
 
     pairs: deque[Pair] = deque(maxlen=memory)
     now = state(start, 0.0)
@@ -93,7 +93,9 @@ def descend(smooth: Smooth, start: FloatArray, penalty: FloatArray, *, memory: i
         yield now
 
 
-def _step(state: Callable[[FloatArray, float], State], now: State, pairs: deque[Pair]) -> State | None:
+def _step(
+    state: Callable[[FloatArray, float], DescentState], now: DescentState, pairs: deque[Pair]
+) -> DescentState | None:
     """One step; None if no length decreases the value."""
     direction = -two_loop(pairs, now.steepest)
     direction[direction * now.steepest >= 0] = 0.0

@@ -13,7 +13,7 @@ from scipy import linalg, optimize
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.learn.batch.owlqn import SUFFICIENT, Smooth, State, descend, pseudo_gradient
+from sqlrl.learn.batch.owlqn import SUFFICIENT, DescentState, Smooth, descend, pseudo_gradient
 from sqlrl.training.records import Iteration, Report, share_of_fall
 
 # ---- proximal Newton steps ---------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def _descend(
     return z
 
 
-def moving(state: State, most: int = WIDEST) -> IntArray | None:
+def moving(state: DescentState, most: int = WIDEST) -> IntArray | None:
     """Return at most `most` coordinates, ascending, that may move: those not 0, then the steepest; None if more are not 0."""
     inside = np.flatnonzero(state.point)
     if len(inside) > most:
@@ -141,7 +141,7 @@ def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(linalg.cho_solve(factor, right, check_finite=False), dtype=np.float64)
 
 
-def newton_step(smooth: Smooth, hessian: Hessian, now: State, penalty: FloatArray) -> State | None:
+def newton_step(smooth: Smooth, hessian: Hessian, now: DescentState, penalty: FloatArray) -> DescentState | None:
     """Take one proximal Newton step; None if too many coordinates are not 0, or no length decreases the value.
 
     Source: Yuan, Ho & Lin (2012), "An improved GLMNET for L1-regularized logistic regression", section 3; coordinate
@@ -168,7 +168,7 @@ def newton_step(smooth: Smooth, hessian: Hessian, now: State, penalty: FloatArra
         same = abs(total - now.value) <= ROUNDING * abs(now.value)
         flatter = float(np.abs(steepest).max()) <= float(np.abs(now.steepest).max()) / 2
         if (total < now.value and total <= now.value + SUFFICIENT * length * promised) or (same and flatter):
-            return State(point, total, gradient, steepest, length)
+            return DescentState(point, total, gradient, steepest, length)
         length /= 2
     return None
 
@@ -251,7 +251,7 @@ class Design:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class PenalisedFit:
     """Penalised maximum-likelihood weights, shape (m,)."""
 
     weights: FloatArray
@@ -289,7 +289,7 @@ def fit_weights(
     max_iterations: int,
     report: Report | None = None,
     done: int = 0,  # iterations of a run that goes on, which count
-) -> Fit:
+) -> PenalisedFit:
     """Maximise log-likelihood less penalty, until no violation of optimality exceeds `tolerance` times the largest gradient at 0.
 
     With w divided by the scales of the design, the penalty is `strength * sum(|w|)` ("l1", a Laplacian prior) or
@@ -334,7 +334,7 @@ def fit_weights(
         value = -float(design.choices.log_likelihood(np.zeros(0)).sum())
         observe(value, 0.0, 0.0, lambda: np.zeros(0))
     weights = _of_clauses(design, penalty, solution)
-    return Fit(weights, -value, counts[-1], counts[-1] <= tolerance * design.steepest)
+    return PenalisedFit(weights, -value, counts[-1], counts[-1] <= tolerance * design.steepest)
 
 
 LOOSE = (1e-2, 1e-3, 1e-4)
@@ -400,9 +400,9 @@ class _Watch:
     def __init__(self, observe: Observer, scale: FloatArray, most: int) -> None:
         self._observe, self._scale, self._left = observe, scale, most
         self.ended = False
-        self._now: State | None = None
+        self._now: DescentState | None = None
 
-    def __call__(self, state: State) -> bool:
+    def __call__(self, state: DescentState) -> bool:
         """Take a state; True if the search ends with it."""
         self._now = state
         # Of two clauses that share a column the gradient is the same.
@@ -413,7 +413,7 @@ class _Watch:
         return self.ended
 
     @property
-    def now(self) -> State:
+    def now(self) -> DescentState:
         """The last state."""
         assert self._now is not None
         return self._now
@@ -494,7 +494,7 @@ def _ridge(
 def _seek_ridge(objective: Smooth, hessian: Hessian | None, start: FloatArray, watch: _Watch) -> None:
     """Take steps of L-BFGS, then of Newton while it descends, and so on."""
     value, gradient = objective(start)
-    if watch(State(start, value, gradient, gradient, 0.0)):
+    if watch(DescentState(start, value, gradient, gradient, 0.0)):
         return
     free, budget = np.zeros(len(start)), QUASI if hessian is not None else INSIDE
     while True:
@@ -507,7 +507,7 @@ def _seek_ridge(objective: Smooth, hessian: Hessian | None, start: FloatArray, w
         budget *= 2
 
 
-def _stalled(before: State, after: State) -> bool:
+def _stalled(before: DescentState, after: DescentState) -> bool:
     """Whether rounding hides what many steps have changed: without a Hessian they would go on for ever."""
     flatter = float(np.abs(after.steepest).max()) <= float(np.abs(before.steepest).max()) / 2
     return before.value - after.value <= ROUNDING * abs(before.value) and not flatter
@@ -536,7 +536,7 @@ def _quasi_newton(smooth: Smooth, penalty: FloatArray, most: int, watch: _Watch)
         point[free] = part
         value, gradient = smooth(point)
         total = value + float(penalty @ np.abs(point))
-        known = State(point, total, gradient, pseudo_gradient(point, gradient, penalty), 0.0)
+        known = DescentState(point, total, gradient, pseudo_gradient(point, gradient, penalty), 0.0)
         return total, gradient[free] + slope
 
     def note(intermediate_result: optimize.OptimizeResult) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from sqlrl.ground.network import BoolArray, FloatArray, Network
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import count_worlds
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.batch.pscg import Deviation, Iterations
 from sqlrl.learn.parameters import Above, Option
 from sqlrl.learn.settings import TIE, AmongTies, Averaged
@@ -104,7 +104,7 @@ class VotedPerceptron(WholeEstimator):
         self.learning_rate, self.iterations, self.per_clause = learning_rate, iterations, per_clause
         self.average, self.prior_deviation, self.inference, self.ties = average, prior_deviation, inference, ties
 
-    def _learn(self, problem: Problem, report: Report, after: Iteration | None = None) -> FloatArray:
+    def _learn(self, problem: TrainingProblem, report: Report, after: Iteration | None = None) -> FloatArray:
         network, truth = problem.network, problem.truth
         observed = count_worlds(network, truth[None, :])[0].astype(np.float64)
         scale = np.maximum(true_groundings(network, observed), 1.0) if self.per_clause else np.ones_like(observed)
@@ -142,7 +142,7 @@ class VotedPerceptron(WholeEstimator):
 class _Worlds:
     # Finds most probable worlds of one network for many weights.
 
-    def __init__(self, problem: Problem, inference: HowWorlds, seed: int, tie: float) -> None:
+    def __init__(self, problem: TrainingProblem, inference: HowWorlds, seed: int, tie: float) -> None:
         network = problem.network
         self.network, self.inference, self.seed = network, inference, seed
         self.describe = describer(network, problem.names)

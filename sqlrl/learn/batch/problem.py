@@ -20,7 +20,7 @@ INFEASIBLE = "whose labels violate hard clauses cannot be left out", f"use {Para
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TrainingProblem:
     """All training examples at once: their network of n atoms and m clauses, the labels, and words for messages."""
 
     network: Network
@@ -39,7 +39,7 @@ class Problem:
         """See `support_table`."""
         return support_table(self.network)
 
-    def begun(self, start: FloatArray) -> Problem:
+    def begun(self, start: FloatArray) -> TrainingProblem:
         """Return the same with weights to start from, shape (m,)."""
         return replace(self, start=start)
 
@@ -84,7 +84,9 @@ class Support:
         )
 
 
-def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str] = INFEASIBLE) -> Problem:
+def without_examples(
+    problem: TrainingProblem, examples: IntArray, words: tuple[str, str] = INFEASIBLE
+) -> TrainingProblem:
     """Leave `examples` out; a row or block that joins them with others is an InputError, with `words` (what fails, remedy)."""
     network = problem.network
     kept = ~np.isin(network.example, examples)
@@ -114,12 +116,12 @@ def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str
     return replace(problem, network=small, truth=problem.truth[kept])
 
 
-def check_apart(problem: Problem, examples: IntArray) -> None:
+def check_apart(problem: TrainingProblem, examples: IntArray) -> None:
     """Refuse to leave out examples that a ground clause or a block joins with others; parameters and error as `without_examples`."""
     _kept_rows(problem, ~np.isin(problem.network.example, examples), INFEASIBLE)
 
 
-def _kept_rows(problem: Problem, kept: BoolArray, words: tuple[str, str]) -> BoolArray:
+def _kept_rows(problem: TrainingProblem, kept: BoolArray, words: tuple[str, str]) -> BoolArray:
     """Return which rows have only atoms that are kept; rows and blocks that have both kinds are refused."""
     network, names = problem.network, problem.names
     length = np.diff(network.indptr)
@@ -163,7 +165,7 @@ def equal_columns(counts: sparse.csc_array, columns: IntArray) -> IntArray:
     return found
 
 
-def fixed_values(problem: Problem, *, seed: int) -> Values:
+def fixed_values(problem: TrainingProblem, *, seed: int) -> Values:
     """Return the atoms that unit propagation of hard clauses and blocks fixes: 0, 1 or -1 (free), shape (n,)."""
     from sqlrl.solve.log_linear import hard_part
     from sqlrl.solve.sampling.propagation import propagate
@@ -175,7 +177,7 @@ def fixed_values(problem: Problem, *, seed: int) -> Values:
         raise
 
 
-def raise_conflict(problem: Problem, seed: int) -> None:
+def raise_conflict(problem: TrainingProblem, seed: int) -> None:
     """Say in words which hard clauses cannot all hold, if they cannot."""
     from sqlrl.learn.steps import describer
     from sqlrl.learn.worlds import exact_world

@@ -11,8 +11,8 @@ import numpy as np
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
-from sqlrl.learn.batch.expectation import ExactSource, Moments, SampledSource
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.expectation import CountMoments, ExactSource, SampledSource
+from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_integer
 from sqlrl.training.records import Iteration, Report
 
@@ -25,10 +25,10 @@ TRUSTED = 0.75
 FELT = 1e-3
 """After a step that is taken back lambda is at least this share of the curvature along it; less would hardly shorten the next."""
 
-Known = TypeVar("Known", bound=Moments)
+Known = TypeVar("Known", bound=CountMoments)
 
 
-class Source(Protocol[Known]):
+class MomentSource(Protocol[Known]):
     """Where counts and their moments come from."""
 
     @property
@@ -87,7 +87,7 @@ class Climbed:
 
 
 def climb(
-    source: Source[Known],
+    source: MomentSource[Known],
     plan: Climbing,
     report: Callable[[int, Point[Any], float, int], None] | None = None,
 ) -> Climbed:
@@ -110,7 +110,7 @@ def climb(
 
 
 class _Search(Generic[Known]):
-    def __init__(self, source: Source[Known], plan: Climbing) -> None:
+    def __init__(self, source: MomentSource[Known], plan: Climbing) -> None:
         self.source, self.plan, self.damping, self.rejected = source, plan, plan.damping, 0
         start = plan.start if plan.start is not None else np.zeros(len(source.observed))
         self.here = self._point(start, source.at(start), None)
@@ -152,14 +152,14 @@ class _Search(Generic[Known]):
         # Noise can turn the conjugate direction downhill; the preconditioned gradient always points uphill.
         return found if found is not None and found.size > 0 else self._along(moments, gradient, steepest)
 
-    def _precondition(self, moments: Moments, gradient: FloatArray) -> FloatArray:
+    def _precondition(self, moments: CountMoments, gradient: FloatArray) -> FloatArray:
         # Without a prior, a count that happened never to vary would have no limit to its step.
         diagonal = (
             moments.variance + self.plan.decay if self.plan.decay else np.maximum(moments.variance, moments.least)
         )
         return np.divide(gradient, diagonal, out=np.zeros_like(gradient), where=diagonal > 0)
 
-    def _along(self, moments: Moments, gradient: FloatArray, direction: FloatArray) -> _Step:
+    def _along(self, moments: CountMoments, gradient: FloatArray, direction: FloatArray) -> _Step:
         slope, length = float(direction @ gradient), float(direction @ direction)
         curvature = float(direction @ moments.product(direction)) + self.plan.decay * length
         damped = curvature + self.damping * length
@@ -307,7 +307,7 @@ class PSCG(WholeEstimator):
                 f"{Parameter('distrust', self.distrust)} is above 0.75, where a step is trusted: give a smaller number"
             )
 
-    def _learn(self, problem: Problem, report: Report, after: Iteration | None = None) -> FloatArray:
+    def _learn(self, problem: TrainingProblem, report: Report, after: Iteration | None = None) -> FloatArray:
         going, done = ({}, 0) if after is None or after.state is None else (after.state(), after.iteration)
         before = int(going.get("rejected", 0))
         plan = Climbing(

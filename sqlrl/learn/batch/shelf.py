@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import InputError, Parameter, Written
-from sqlrl.learn.batch.joint import Held, Part
+from sqlrl.learn.batch.joint import Held, LabelledPart
 from sqlrl.wording import in_bytes
 
 KEPT = 2**28
@@ -24,9 +24,9 @@ KEPT = 2**28
 class InMemory:
     """A part in memory."""
 
-    value: Part
+    value: LabelledPart
 
-    def part(self) -> Part:
+    def part(self) -> LabelledPart:
         """Return it."""
         return self.value
 
@@ -39,12 +39,12 @@ class OnDisk:
     sizes: Sequence[int]
     frame: bytes
 
-    def part(self) -> Part:
+    def part(self) -> LabelledPart:
         """Read it."""
         with self.path.open("rb") as file:
             arrays = [np.fromfile(file, dtype=np.uint8, count=size) for size in self.sizes]
         # The frame has never left this process.
-        found: Part = pickle.loads(self.frame, buffers=arrays)  # noqa: S301
+        found: LabelledPart = pickle.loads(self.frame, buffers=arrays)  # noqa: S301
         return found
 
 
@@ -77,7 +77,7 @@ class Shelf:
         """Whether no part is in a file."""
         return self._room is None
 
-    def put(self, part: Part) -> None:
+    def put(self, part: LabelledPart) -> None:
         """Keep a part, after all others."""
         buffers: list[pickle.PickleBuffer] = []
         frame = pickle.dumps(part, protocol=5, buffer_callback=buffers.append)

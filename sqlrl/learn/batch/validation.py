@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlrl.errors import InputError, Parameter, Phrase, ValidationWarning, warn
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.choices import Choices
-from sqlrl.learn.batch.joint import Joint
+from sqlrl.learn.batch.joint import JointLikelihood
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.progress import staged
 from sqlrl.solve.structure import ragged_ranges
@@ -96,7 +96,7 @@ class Validation:
 
 
 def validate(
-    choices: Choices | Joint,
+    choices: Choices | JointLikelihood,
     penalty: Penalty,
     strengths: Sequence[float],
     parts: BoolArray,
@@ -117,7 +117,7 @@ def validate(
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class AtomGroups:
     """Groups of atoms, as r pairs of an atom and a group; an atom may have several."""
 
     atom: IntArray  # shape (r,): places in the network
@@ -125,7 +125,7 @@ class Groups:
     show: Callable[[int], str] = "atom {}".format  # the text of an atom, from its place, for errors
 
 
-def make_parts(choices: Choices | Joint, folds: int, *, seed: int) -> BoolArray:
+def make_parts(choices: Choices | JointLikelihood, folds: int, *, seed: int) -> BoolArray:
     """Deal whole examples, or of one example its atoms and blocks, each label evenly, to parts at random, shape (folds, c)."""
     random = np.random.default_rng(seed)
     examples, example = np.unique(choices.example, return_inverse=True)
@@ -147,7 +147,7 @@ def make_parts(choices: Choices | Joint, folds: int, *, seed: int) -> BoolArray:
     return found
 
 
-def make_grouped_parts(choices: Choices | Joint, groups: Groups, folds: int, *, seed: int) -> BoolArray:
+def make_grouped_parts(choices: Choices | JointLikelihood, groups: AtomGroups, folds: int, *, seed: int) -> BoolArray:
     """Deal groups to parts at random, shape (folds, c); a choice is in each part that has a group of one of its atoms."""
     atom, owner = choices.members()
     missing = np.flatnonzero(~np.isin(atom, groups.atom))
@@ -178,7 +178,7 @@ def make_grouped_parts(choices: Choices | Joint, groups: Groups, folds: int, *, 
     return parts
 
 
-def _check_parts(choices: Choices | Joint, parts: BoolArray, remedy: str | None) -> None:
+def _check_parts(choices: Choices | JointLikelihood, parts: BoolArray, remedy: str | None) -> None:
     """Warn if a part that is held out, or all others together, has labels of one kind only."""
     alone = [f + 1 for f, part in enumerate(parts) if len(np.unique(choices.label[part])) == 1]
     rest = [f + 1 for f, part in enumerate(parts) if len(np.unique(choices.label[~part])) == 1]

@@ -12,14 +12,14 @@ import pyarrow as pa
 from sqlrl.errors import ConvergenceWarning, InputError, Parameter, Phrase, Written, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.margin.cuts import Loss, Penalty, Separation
 from sqlrl.learn.parameters import Above, Option, Whole, listed
 from sqlrl.training.records import TUNING_SCHEMA, Iteration, Report, share_of_fall
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.learn.margin.planes import State, Trained
+    from sqlrl.learn.margin.planes import MarginState, Trained
 
 CHOICES = pa.schema(
     [
@@ -158,7 +158,7 @@ class MaxMargin(WholeEstimator):
                 f"choose from, or {Phrase('leave folds out')}"
             )
 
-    def _learn(self, problem: Problem, report: Report, after: Iteration | None = None) -> FloatArray:
+    def _learn(self, problem: TrainingProblem, report: Report, after: Iteration | None = None) -> FloatArray:
         from sqlrl.learn.margin.planes import Stopping, Trained
         from sqlrl.learn.margin.scoring import average_f1, example_parts, held_out_f1
         from sqlrl.learn.margin.trainer import Settings, Trainer, predictor
@@ -167,7 +167,7 @@ class MaxMargin(WholeEstimator):
         trained: dict[float, Trained] = {}
         first: float = 0.0  # the gap of a training after its first iteration
 
-        def so_far(state: State) -> FloatArray:
+        def so_far(state: MarginState) -> FloatArray:
             """Take the weights of the last C that was trained to its end, of the first one those so far."""
             assert state.best is not None
             known = trained or {strengths[0]: Trained(state.best(), state, False)}
@@ -175,7 +175,7 @@ class MaxMargin(WholeEstimator):
             self._choose(known, f1, self.strengths.index(last))
             return known[last].weights
 
-        def tell(state: State, *, whole: bool = True) -> None:
+        def tell(state: MarginState, *, whole: bool = True) -> None:
             """Report an iteration; one on a part of the examples has no weights to keep."""
             nonlocal done, trainings, first
             done += 1

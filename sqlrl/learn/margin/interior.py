@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 
 from sqlrl.ground.network import FloatArray, Indices
 from sqlrl.kernels import kernel
-from sqlrl.learn.margin.joint import Joint
+from sqlrl.learn.margin.joint import JointMargin
 from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.solvers import in_background
 
@@ -38,7 +38,7 @@ class Systems:
     Munson 2003, section 3).
     """
 
-    def __init__(self, joint: Joint) -> None:
+    def __init__(self, joint: JointMargin) -> None:
         k, g = joint.features.shape
         self.joint = joint
         self._turned = joint.rows.T.tocsr()
@@ -136,7 +136,7 @@ DONE = 0.001
 
 
 @dataclass(frozen=True, eq=False)
-class Reached:
+class InteriorPoint:
     """Weights, shape (g,), with bounds on the least objective."""
 
     weights: FloatArray
@@ -164,18 +164,20 @@ class Interior:
     Ferris and Munson (2003).
     """
 
-    def __init__(self, joint: Joint) -> None:
+    def __init__(self, joint: JointMargin) -> None:
         self.joint = joint
         self._systems = Systems(joint)
         k = len(joint.gain)
         self._turned = joint.rows.T.tocsr()
         self._size = len(joint.limit) + 2 * k
 
-    def solve(self, strength: float, tolerance: float, limit: int, report: Callable[[Reached], None]) -> Reached:
+    def solve(
+        self, strength: float, tolerance: float, limit: int, report: Callable[[InteriorPoint], None]
+    ) -> InteriorPoint:
         """Step until the bounds differ by `tolerance`, at most `limit` times; return the best weights. The slack costs `strength`."""
         linear = self.joint.gain + strength * (self.joint.features @ self.joint.offset)
         point = self._start(strength, linear)
-        best = Reached(np.zeros(len(self.joint.offset)), np.inf, 0.0, 0.0, 0)
+        best = InteriorPoint(np.zeros(len(self.joint.offset)), np.inf, 0.0, 0.0, 0)
         for step in range(1, min(limit, MOST_STEPS) + 1):
             best = self._bounds(point, strength, best, step)
             report(best)
@@ -199,7 +201,7 @@ class Interior:
         room = np.concatenate([rows, truth, joint.high - truth])
         return _Point(truth, room, np.concatenate([price, np.maximum(-left, 0) + level, np.maximum(left, 0) + level]))
 
-    def _bounds(self, point: _Point, strength: float, best: Reached, step: int) -> Reached:
+    def _bounds(self, point: _Point, strength: float, best: InteriorPoint, step: int) -> InteriorPoint:
         joint = self.joint
         # Any multipliers give an upper bound, any truths in the polytope a lower one, however exact the solution is.
         weights = strength * (joint.offset - joint.features.T @ point.truth)
@@ -208,8 +210,8 @@ class Interior:
         upper = 0.5 * float(weights @ weights) + strength * max(excess, 0.0)
         lower = max(best.lower, self._lower(point.truth, strength))
         if upper < best.upper:
-            return Reached(weights, upper, lower, excess, step)
-        return Reached(best.weights, best.upper, lower, best.excess, step)
+            return InteriorPoint(weights, upper, lower, excess, step)
+        return InteriorPoint(best.weights, best.upper, lower, best.excess, step)
 
     def _lower(self, truth: FloatArray, strength: float) -> float:
         # The dual objective of truths, of the best part of their mass.
@@ -274,7 +276,7 @@ def _reach(values: FloatArray, change: FloatArray) -> float:
 class Linear:
     """Minimises ``|v|_1 + strength * slack(v)`` over the weights v of a joint program, by one linear program."""
 
-    def __init__(self, joint: Joint) -> None:
+    def __init__(self, joint: JointMargin) -> None:
         self.joint = joint
         k = len(joint.gain)
         # Unknowns: v as the difference of two parts, multipliers of the rows, each truth's part of the slack, the
@@ -285,7 +287,9 @@ class Linear:
         whole = np.concatenate([-joint.offset, joint.offset, joint.limit, joint.high, [-1.0]])
         self._matrix = sparse.vstack([each, sparse.csr_array(whole[np.newaxis])], format="csc")
 
-    def solve(self, strength: float, tolerance: float, limit: int, report: Callable[[Reached], None]) -> Reached:
+    def solve(
+        self, strength: float, tolerance: float, limit: int, report: Callable[[InteriorPoint], None]
+    ) -> InteriorPoint:
         """Solve; parameters and result are those of `Interior.solve`, and there is one step."""
         joint = self.joint
         (k, g), r = joint.features.shape, len(joint.limit)
@@ -300,7 +304,7 @@ class Linear:
         excess = joint.excess(weights, np.asarray(result.x[2 * g : 2 * g + r], dtype=np.float64))
         upper = float(np.abs(weights).sum()) + strength * max(excess, 0.0)
         lower = self._lower(np.maximum(-np.asarray(result.ineqlin.marginals, dtype=np.float64), 0.0), strength)
-        reached = Reached(weights, upper, lower, excess, 1)
+        reached = InteriorPoint(weights, upper, lower, excess, 1)
         report(reached)
         return reached
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.learn.batch.problem import Problem, equal_columns
+from sqlrl.learn.batch.problem import TrainingProblem, equal_columns
 from sqlrl.solve.relaxation import linear_program
 from sqlrl.solve.restriction import Values
 from sqlrl.solve.weighted import FREE, weigh
@@ -26,7 +26,7 @@ BROKEN = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class JointMargin:
     """The slack of the weights v of g groups of clauses: the largest value of a linear function over worlds, or 0 if that is less.
 
     The function is ``constant + gain @ u + v @ (features.T @ u - offset)``, over ``0 <= u <= high`` and
@@ -56,7 +56,7 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class EqualClauses:
     """Groups of clauses that have the same counts in every world, and so are one up to the penalty."""
 
     group: IntArray  # shape (m,): -1 for clauses without a weight and those that no truth changes, whose weight is 0
@@ -74,7 +74,7 @@ class Groups:
         return found
 
 
-def group_clauses(network: Network) -> Groups:
+def group_clauses(network: Network) -> EqualClauses:
     """Group the clauses of a network in which only hard ones have rows by their counts."""
     counts = sparse.csc_array(network.units)
     counts.sum_duplicates()
@@ -82,7 +82,7 @@ def group_clauses(network: Network) -> Groups:
     inside = np.flatnonzero(~network.hard & (np.diff(counts.indptr) > 0))
     group = equal_columns(counts, inside)
     _, first, size = np.unique(group[inside], return_index=True, return_counts=True)
-    return Groups(group, inside[first], size.astype(np.int64))
+    return EqualClauses(group, inside[first], size.astype(np.int64))
 
 
 def is_joint(network: Network, *, relaxed: bool) -> bool:
@@ -96,7 +96,7 @@ def is_joint(network: Network, *, relaxed: bool) -> bool:
     return (atoms if joined else min(atoms, clauses)) <= MOST_UNKNOWNS and atoms * clauses <= MOST_COUNTS
 
 
-def make_joint(problem: Problem, fixed: Values, groups: Groups, scale: FloatArray) -> Joint:
+def make_joint(problem: TrainingProblem, fixed: Values, groups: EqualClauses, scale: FloatArray) -> JointMargin:
     """Return the training problem with Hamming loss as one program; only hard clauses may have rows."""
     network, truth = problem.network, problem.truth.astype(np.float64)
     into, start, rows, limit = _truths(network, fixed)
@@ -111,7 +111,9 @@ def make_joint(problem: Problem, fixed: Values, groups: Groups, scale: FloatArra
         features, added, high = distinct[:, :-1], distinct[:, -1], times.astype(np.float64)
         rows = sparse.csr_array((0, len(high)))
     offset = np.asarray(counts.T @ (truth - start), dtype=np.float64)
-    return Joint(features, added, high, rows, limit, offset, float(gain @ start) + own - float(network.prior @ truth))
+    return JointMargin(
+        features, added, high, rows, limit, offset, float(gain @ start) + own - float(network.prior @ truth)
+    )
 
 
 def _truths(network: Network, fixed: Values) -> tuple[sparse.csr_array, FloatArray, sparse.csr_array, FloatArray]:

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.kernels import inner, kernel
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.margin.cuts import Cut
 from sqlrl.progress import at_stage
 from sqlrl.solve.counts import violated_rows
@@ -288,7 +288,9 @@ class Mixing:
     solves the problem; with them the mean is a cut all the same, and gives a lower bound of the objective.
     """
 
-    def __init__(self, problem: Problem, *, seed: int = 0, enough: float = ENOUGH, sweeps: int = SWEEPS) -> None:
+    def __init__(
+        self, problem: TrainingProblem, *, seed: int = 0, enough: float = ENOUGH, sweeps: int = SWEEPS
+    ) -> None:
         network = problem.network
         self.problem, self.enough, self.sweeps = problem, enough, sweeps
         # Other atoms stay as the labels have them. After a reset of a movable one, whatever others are, mean truths and

@@ -12,7 +12,7 @@ import numpy as np
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.learn.margin.cuts import Cut, Cuts
 from sqlrl.learn.margin.masters import Master, Plan
-from sqlrl.learn.margin.separation import LABELS, Found
+from sqlrl.learn.margin.separation import LABELS, ViolatedMargin
 from sqlrl.progress import at_stage
 
 PRECISION = 0.1
@@ -26,7 +26,7 @@ POLISHES = 10
 class Separator(Protocol):
     """What finds most violated margins; see `sqlrl.learn.margin.separation.Oracle`."""
 
-    def most_violated(self, weights: FloatArray, known: int) -> Found:
+    def most_violated(self, weights: FloatArray, known: int) -> ViolatedMargin:
         """Return the margin that weights, shape (m,), violate most; `known` is the worst of its earlier answers, or `LABELS`."""
         ...
 
@@ -49,7 +49,7 @@ class Stopping:
 
 
 @dataclass(frozen=True)
-class State:
+class MarginState:
     """Training after an iteration; what belongs to cuts is None where there are none."""
 
     iteration: int  # from 1
@@ -74,7 +74,7 @@ class Trained:
     """Weights of one C, shape (m,), with the last state, and whether epsilon was reached."""
 
     weights: FloatArray
-    state: State
+    state: MarginState
     converged: bool
 
 
@@ -94,7 +94,7 @@ class CuttingPlanes:
         clauses: int,
         examples: int,
         stopping: Stopping,
-        report: Callable[[State], None],
+        report: Callable[[MarginState], None],
         opening: Opening | None = None,
     ) -> None:
         self.separator, self.master, self.stopping, self.report = separator, master, stopping, report
@@ -110,7 +110,7 @@ class CuttingPlanes:
         stopping, n = self.stopping, self.cuts.examples
         best, objective, upper, lower = np.zeros(self.cuts.matrix.shape[1]), np.inf, np.inf, 0.0
         enough = -np.inf
-        state: State | None = None
+        state: MarginState | None = None
         vertex, at_vertex, surely, polishes = best, np.inf, np.inf, 0
         self.master.begin(self._open(strength / n))
         for iteration in range(1, stopping.max_iterations + 1):
@@ -126,7 +126,7 @@ class CuttingPlanes:
             sure = penalty + strength * max(short + found.gap / n, plan.slack)
             upper = min(upper, sure)
             violation, used = short - plan.slack, int((self._idle <= stopping.cache).sum())
-            state = State(
+            state = MarginState(
                 iteration,
                 objective,
                 upper,

@@ -9,7 +9,7 @@ import numpy as np
 
 from sqlrl.errors import InputError, Parameter, Phrase, ValidationWarning, warn
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.learn.batch.problem import Problem, without_examples
+from sqlrl.learn.batch.problem import TrainingProblem, without_examples
 from sqlrl.learn.margin.planes import Trained
 from sqlrl.progress import staged
 from sqlrl.wording import counted
@@ -29,7 +29,7 @@ def average_f1(network: Network, truth: BoolArray, world: BoolArray) -> float:
     return float(np.where(wrong == 0, 1.0, 2 * hits / np.maximum(2 * hits + wrong, 1)).mean())
 
 
-def example_parts(problem: Problem, folds: int, *, seed: int) -> list[IntArray]:
+def example_parts(problem: TrainingProblem, folds: int, *, seed: int) -> list[IntArray]:
     """Deal mega-examples evenly to `folds` parts at random, or one to each if there are fewer; a single one is an InputError."""
     examples = np.unique(problem.network.example)
     if len(examples) < 2:
@@ -43,7 +43,7 @@ def example_parts(problem: Problem, folds: int, *, seed: int) -> list[IntArray]:
     return parts
 
 
-def _check_parts(problem: Problem, parts: Sequence[IntArray]) -> None:
+def _check_parts(problem: TrainingProblem, parts: Sequence[IntArray]) -> None:
     """Warn of parts without which there are labels of one kind only; whole data of one kind have had their own warning."""
     real = ~problem.network.helper
     label, example = problem.truth[real], problem.network.example[real]
@@ -67,11 +67,11 @@ class Trains(Protocol):
 
 
 def held_out_f1(
-    problem: Problem,
+    problem: TrainingProblem,
     parts: Sequence[IntArray],
-    make: Callable[[Problem], Trains],  # makes what trains on the problem that is left
+    make: Callable[[TrainingProblem], Trains],  # makes what trains on the problem that is left
     # makes what predicts a world of a problem from weights, shape (m,)
-    predictor: Callable[[Problem], Callable[[FloatArray], BoolArray]],
+    predictor: Callable[[TrainingProblem], Callable[[FloatArray], BoolArray]],
     strengths: Sequence[float],
 ) -> tuple[list[float], list[Trained]]:
     """Return the average F1 for each C on mega-examples of which the weights have seen none, and what was trained by part and C."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.margin.cuts import Cut, Loss, Separation
 from sqlrl.learn.steps import describer
 from sqlrl.solve.alternatives import differing
@@ -30,7 +30,7 @@ LABELS = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ViolatedMargin:
     """A violated margin."""
 
     cut: Cut
@@ -48,7 +48,7 @@ class Oracle:
     """
 
     def __init__(
-        self, problem: Problem, loss: Loss = "hamming", separation: Separation = "exact", *, seed: int = 0
+        self, problem: TrainingProblem, loss: Loss = "hamming", separation: Separation = "exact", *, seed: int = 0
     ) -> None:
         self.loss, self.prove, self.seed = loss, separation == "exact", seed
         # Else weights that take an atom to its margin would leave what no integer can hold; see `rounded`.
@@ -67,7 +67,7 @@ class Oracle:
         """The most probable world, as well as the oracle finds worlds, shape (n,)."""
         return self._best(weights, None, None)[0]
 
-    def most_violated(self, weights: FloatArray, known: int = LABELS) -> Found:
+    def most_violated(self, weights: FloatArray, known: int = LABELS) -> ViolatedMargin:
         """Return the margin that weights violate most; `known` is the number (from 0) of the call with the worst world, or `LABELS`."""
         if self.loss == "hamming":
             truth = self.problem.truth
@@ -79,10 +79,10 @@ class Oracle:
             world, gap = self._best(weights, self._hamming, start)
             self._worlds.append(np.packbits(world))
             wrong = self._wrong(world)
-            return Found(self._cut(world, int(wrong.sum())), gap, int(wrong.sum()))
+            return ViolatedMargin(self._cut(world, int(wrong.sum())), gap, int(wrong.sum()))
         world, gap = self._others(weights, *self._best(weights, None, self.problem.truth))
         wrong = self._wrong(world)
-        return Found(self._cut(world, len(np.unique(self.example[wrong]))), gap, int(wrong.sum()))
+        return ViolatedMargin(self._cut(world, len(np.unique(self.example[wrong]))), gap, int(wrong.sum()))
 
     def rounded(self, weights: FloatArray) -> FloatArray:
         """Return weights as multiples of a power of two: what adds up to 0 is exactly 0, and integers hold the rest."""

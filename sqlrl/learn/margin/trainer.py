@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
-from sqlrl.learn.batch.problem import Problem, fixed_values
+from sqlrl.learn.batch.problem import TrainingProblem, fixed_values
 from sqlrl.learn.margin.cuts import Loss, Penalty, Separation
-from sqlrl.learn.margin.interior import Interior, Linear, Reached
+from sqlrl.learn.margin.interior import Interior, InteriorPoint, Linear
 from sqlrl.learn.margin.joint import group_clauses, is_joint, make_joint
 from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing
-from sqlrl.learn.margin.planes import CuttingPlanes, Opening, State, Stopping, Trained
+from sqlrl.learn.margin.planes import CuttingPlanes, MarginState, Opening, Stopping, Trained
 from sqlrl.learn.margin.separation import LABELS, Oracle
 from sqlrl.training.labels import infeasible_truth
 
@@ -24,7 +24,13 @@ class JointTraining:
     """Trains weights for one C after the other as `planes.CuttingPlanes` does, but without cuts; see `joint.is_joint`."""
 
     def __init__(
-        self, problem: Problem, penalty: Penalty, stopping: Stopping, report: Callable[[State], None], *, seed: int = 0
+        self,
+        problem: TrainingProblem,
+        penalty: Penalty,
+        stopping: Stopping,
+        report: Callable[[MarginState], None],
+        *,
+        seed: int = 0,
     ) -> None:
         self.stopping, self.report = stopping, report
         self.examples = len(np.unique(problem.network.example))
@@ -39,10 +45,10 @@ class JointTraining:
         """Return the weights for C = `strength`, the price of the average slack; None where this program differs from the problem."""
         steps = 0
 
-        def tell(now: Reached) -> None:
+        def tell(now: InteriorPoint) -> None:
             nonlocal steps
             steps += 1
-            self.report(State(steps, now.upper, now.upper, now.lower, best=partial(self._weights, now)))
+            self.report(MarginState(steps, now.upper, now.upper, now.lower, best=partial(self._weights, now)))
 
         # The program has the slack of all examples together, not the average.
         tolerance = self.stopping.epsilon * strength
@@ -52,11 +58,11 @@ class JointTraining:
             return None
         return self._trained(found, steps, tolerance)
 
-    def _trained(self, found: Reached, steps: int, tolerance: float) -> Trained:
-        state = State(steps, found.upper, found.upper, found.lower)
+    def _trained(self, found: InteriorPoint, steps: int, tolerance: float) -> Trained:
+        state = MarginState(steps, found.upper, found.upper, found.lower)
         return Trained(self._weights(found), state, state.gap <= tolerance)
 
-    def _weights(self, found: Reached) -> FloatArray:
+    def _weights(self, found: InteriorPoint) -> FloatArray:
         whole, groups = found.weights * self._scale, self._groups
         return groups.spread(whole) if self._squared else groups.at_first(whole)
 
@@ -75,7 +81,7 @@ class Settings:
 class Trainer:
     """Trains weights for one C after the other, from the smallest on: each starts from the cuts of those before."""
 
-    def __init__(self, problem: Problem, settings: Settings, report: Callable[[State], None]) -> None:
+    def __init__(self, problem: TrainingProblem, settings: Settings, report: Callable[[MarginState], None]) -> None:
         network, seed = problem.network, settings.seed
         self._oracle = Oracle(problem, settings.loss, settings.separation, seed=seed)
         self._examples = len(self._oracle.examples)
@@ -103,7 +109,7 @@ class Trainer:
         # Weights of least squared norm that keep the margins of single atoms are a start for no other problem.
         return self._joint is None and settings.penalty == "l2" and settings.loss == "hamming"
 
-    def _from_start(self, problem: Problem) -> Opening:
+    def _from_start(self, problem: TrainingProblem) -> Opening:
         # Any cut holds for all weights: that of the start is the first one.
         weights = self._oracle.rounded(problem.starting())
         return lambda _: (weights, self._oracle.most_violated(weights, LABELS).cut)
@@ -118,6 +124,6 @@ class Trainer:
         return self._oracle.predicted(weights)
 
 
-def predictor(problem: Problem, settings: Settings) -> Callable[[FloatArray], BoolArray]:
+def predictor(problem: TrainingProblem, settings: Settings) -> Callable[[FloatArray], BoolArray]:
     """What predicts the most probable world of a problem from weights, as well as the separation of `settings` finds worlds."""
     return Oracle(problem, settings.loss, settings.separation, seed=settings.seed).predicted

@@ -13,8 +13,8 @@ from scipy import sparse
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.solve.exchange.text import (
     PIECE,
-    Names,
-    Place,
+    ExportedNames,
+    ExportedPlace,
     joined,
     map_path,
     names_or_local,
@@ -74,12 +74,12 @@ def _write_constraints(file: TextIO, program: LinearProgram, names: pa.Array) ->
         write_lines(file, number, joined(part, items), ">=", texts(program.low[low:high]))
 
 
-def place_in_lp(weighted: WeightedNetwork, names: Names) -> Place:
+def place_in_lp(weighted: WeightedNetwork, names: ExportedNames) -> ExportedPlace:
     """The variable of each atom: `a` and its id."""
-    return Place([f"a{i}" for i in names.of(weighted).tolist()])
+    return ExportedPlace([f"a{i}" for i in names.of(weighted).tolist()])
 
 
-def write_lp(weighted: WeightedNetwork, path: str | Path, *, names: Names | None = None) -> None:
+def write_lp(weighted: WeightedNetwork, path: str | Path, *, names: ExportedNames | None = None) -> None:
     """Write the integer program of a weighted network in CPLEX LP format, and beside it the map from variables to atoms.
 
     Source: Huynh (2011), section 4.3.1, in the form of `sqlrl.solve.relaxation.linear_program` with all variables binary. Minimised is

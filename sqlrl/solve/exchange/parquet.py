@@ -15,8 +15,8 @@ from sqlrl.ground.counts import rule_text, violated_by_evidence
 from sqlrl.ground.grounding import add_per_clause, check_evidence, check_sizes, ground_clauses
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Extent
-from sqlrl.ground.rows import Rows
-from sqlrl.solve.exchange.text import PIECE, Names, Place, new_path, pieces, write_atoms
+from sqlrl.ground.rows import GroundRows
+from sqlrl.solve.exchange.text import PIECE, ExportedNames, ExportedPlace, new_path, pieces, write_atoms
 from sqlrl.solve.structure import grouped, pointers, ragged_ranges
 
 SCHEMA = pa.schema(
@@ -52,7 +52,11 @@ def write_parquet(extent: Extent, path: str | Path, texts: Texts) -> tuple[int, 
             written += batch.num_rows
     note = "the score of a world is, up to a constant, the sum of weight * multiplicity over the rows that it satisfies"
     write_atoms(
-        atoms.ids, path, Place(np.arange(1, len(atoms.ids) + 1, dtype=np.int64)), Names(atoms.ids, texts), [note]
+        atoms.ids,
+        path,
+        ExportedPlace(np.arange(1, len(atoms.ids) + 1, dtype=np.int64)),
+        ExportedNames(atoms.ids, texts),
+        [note],
     )
     return len(atoms.ids), written
 
@@ -83,7 +87,7 @@ def _labels(number: npt.NDArray[np.int32], texts: pa.Array) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(number, mask=number < 0), texts)
 
 
-def _table(rows: Rows, rule: pa.Array, weight: pa.Array, kind: int = 0) -> pa.Table:
+def _table(rows: GroundRows, rule: pa.Array, weight: pa.Array, kind: int = 0) -> pa.Table:
     """Return ground clauses, or blocks, as rows of the file; those of no clause have -1."""
     kinds = pa.DictionaryArray.from_arrays(pa.array(np.full(len(rows.length), kind, np.int8)), pa.array(KINDS))
     number = pa.array(rows.clause.astype(np.int32), mask=np.asarray(rows.clause < 0))
@@ -96,7 +100,7 @@ def _without_rule(length: IntArray, literals: IntArray, rules: pa.Array, weight:
     """Return rows that come from no clause."""
     none = np.full(len(length), -1, np.int32)
     return _table(
-        Rows(none.astype(np.int64), literals, length, np.ones_like(length)), _labels(none, rules), weight, kind
+        GroundRows(none.astype(np.int64), literals, length, np.ones_like(length)), _labels(none, rules), weight, kind
     )
 
 

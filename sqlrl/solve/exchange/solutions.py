@@ -17,7 +17,7 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.solve.exchange.lpfile import column_names, place_in_lp, program_of
 from sqlrl.solve.exchange.tables import helper_count
-from sqlrl.solve.exchange.text import Names, Place, check_map, names_or_local
+from sqlrl.solve.exchange.text import ExportedNames, ExportedPlace, check_map, names_or_local
 from sqlrl.solve.exchange.uai import place_in_uai
 from sqlrl.solve.exchange.wcnf import place_in_wcnf, variable_count
 from sqlrl.solve.relaxation import relax
@@ -441,7 +441,9 @@ def answer_format(answer: Answer) -> Format:
     return "wcnf" if any(line == "v" or line.startswith(("s ", "v ")) for _, line in answer.lines) else "lp"
 
 
-def read_world(weighted: WeightedNetwork, answer: Answer, file_format: Format | None, names: Names) -> BoolArray:
+def read_world(
+    weighted: WeightedNetwork, answer: Answer, file_format: Format | None, names: ExportedNames
+) -> BoolArray:
     """Read the world of an answer without checking its clauses; errors are those of `read_solution`."""
     n = len(weighted.atoms)
     kind = answer_format(answer) if file_format is None else file_format
@@ -457,7 +459,7 @@ def read_world(weighted: WeightedNetwork, answer: Answer, file_format: Format | 
 
 
 def check_world(
-    weighted: WeightedNetwork, world: BoolArray, source: str, names: Names, describe: Describe | None = None
+    weighted: WeightedNetwork, world: BoolArray, source: str, names: ExportedNames, describe: Describe | None = None
 ) -> None:
     """Refuse a world from `source` in which a hard row or a block does not hold, with an InputError that names one of them."""
     remedy = "the file is not a solution of the network that was exported: export it again, and solve that"
@@ -490,7 +492,7 @@ def read_solution(
     path: str | Path,
     file_format: Format | None = None,
     *,
-    names: Names | None = None,
+    names: ExportedNames | None = None,
     exported: str | Path | None = None,
     describe: Describe | None = None,
     bound: bool = False,
@@ -533,7 +535,7 @@ def read_solution(
     return MPEResult(world, report)
 
 
-def place_in(weighted: WeightedNetwork, file_format: Format, names: Names) -> Place:
+def place_in(weighted: WeightedNetwork, file_format: Format, names: ExportedNames) -> ExportedPlace:
     """What each atom is in a file of a format."""
     if file_format == "wcnf":
         return place_in_wcnf(weighted)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.structure import Sides, Variables, pointers, ragged_ranges, sides_of, variables_of
+from sqlrl.solve.structure import Sides, StateVariables, pointers, ragged_ranges, sides_of, variables_of
 from sqlrl.solve.weighted import WeightedNetwork
 
 LARGEST_TABLE = 1 << 14
@@ -34,7 +34,7 @@ class Tables:
 class FactorGraph:
     """Variables, and tables over them, of which the first ones are over each of `variables` alone."""
 
-    variables: Variables  # those of the atoms and blocks
+    variables: StateVariables  # those of the atoms and blocks
     size: IntArray  # states of every variable, helpers last
     tables: Tables
 
@@ -46,7 +46,7 @@ class _Holding:
     state: IntArray
 
 
-def _holding(variables: Variables, sides: Sides) -> _Holding:
+def _holding(variables: StateVariables, sides: Sides) -> _Holding:
     size = variables.size[sides.variable]
     offset = pointers(size)
     length = np.diff(sides.term_start)
@@ -59,7 +59,7 @@ def _holding(variables: Variables, sides: Sides) -> _Holding:
     return _Holding(pointers(counts), found - offset[side[found]])
 
 
-def _is_long(variables: Variables, sides: Sides) -> BoolArray:
+def _is_long(variables: StateVariables, sides: Sides) -> BoolArray:
     # Rows whose tables would be too large. Sizes of 2**63 and more overflow integers, so logarithms add up.
     number = len(sides.row_start) - 1
     total = np.bincount(sides.row, weights=np.log2(variables.size[sides.variable]), minlength=number)
@@ -76,7 +76,7 @@ def helper_count(weighted: WeightedNetwork) -> int:
 class _Collector:
     # Collects tables, and what rows put into them.
 
-    def __init__(self, variables: Variables) -> None:
+    def __init__(self, variables: StateVariables) -> None:
         v = len(variables.exact)
         self.scope_size: list[IntArray] = [np.ones(v, dtype=np.int64)]
         self.scope: list[IntArray] = [np.arange(v, dtype=np.int64)]
@@ -99,7 +99,7 @@ class _Collector:
         self.place.append(place)
         self.cost.append(cost)
 
-    def build(self, variables: Variables, linear: FloatArray) -> Tables:
+    def build(self, variables: StateVariables, linear: FloatArray) -> Tables:
         """Return the tables, with the linear terms in those of single variables."""
         place = np.concatenate([np.empty(0, dtype=np.int64), *self.place])
         cost = np.concatenate([np.empty(0), *self.cost])
@@ -124,7 +124,7 @@ def _distinct_rows(matrix: IntArray, below: int) -> tuple[IntArray, IntArray]:
 def _add_short(
     collector: _Collector,
     weighted: WeightedNetwork,
-    variables: Variables,
+    variables: StateVariables,
     sides: Sides,
     rows: IntArray,
     holding: _Holding,
@@ -150,7 +150,7 @@ def _add_short(
 
 
 def _add_long(
-    collector: _Collector, weighted: WeightedNetwork, variables: Variables, sides: Sides, row: int, helper: int
+    collector: _Collector, weighted: WeightedNetwork, variables: StateVariables, sides: Sides, row: int, helper: int
 ) -> None:
     # Helper j is true exactly when the sides up to j hold, so that no table has more than three variables.
     holding = _holding_of(variables, sides, row)
@@ -172,7 +172,7 @@ def _add_long(
         collector.put(first + place, table.ravel()[place])
 
 
-def _holding_of(variables: Variables, sides: Sides, row: int) -> list[BoolArray]:
+def _holding_of(variables: StateVariables, sides: Sides, row: int) -> list[BoolArray]:
     found = []
     for s in range(int(sides.row_start[row]), int(sides.row_start[row + 1])):
         holds = np.full(int(variables.size[sides.variable[s]]), not sides.member[s])

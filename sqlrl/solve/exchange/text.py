@@ -95,7 +95,7 @@ def unnamed(ids: IntArray) -> Sequence[tuple[str, str]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Names:
+class ExportedNames:
     """What the atoms of a network are called outside of it."""
 
     ids: IntArray  # shape (n,): of each local atom, `Network.atoms`
@@ -107,9 +107,9 @@ class Names:
         return np.asarray(self.ids[weighted.atoms], dtype=np.int64)
 
 
-def names_or_local(names: Names | None, weighted: WeightedNetwork) -> Names:
+def names_or_local(names: ExportedNames | None, weighted: WeightedNetwork) -> ExportedNames:
     """The names, or else the local atoms of the network as their own ids."""
-    return names or Names(np.arange(int(weighted.atoms.max(initial=-1)) + 1, dtype=np.int64))
+    return names or ExportedNames(np.arange(int(weighted.atoms.max(initial=-1)) + 1, dtype=np.int64))
 
 
 def map_path(path: str | Path) -> Path:
@@ -118,14 +118,14 @@ def map_path(path: str | Path) -> Path:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class ExportedPlace:
     """What each atom is in an exported file: the name or number of its variable."""
 
     variable: Sequence[str] | IntArray
     # Shape (n,): the state of the variable that makes the atom true, where variables have more than two.
     state: IntArray | None = None
 
-    def rows(self, ids: IntArray, names: Names, low: int, high: int) -> list[tuple[str, ...]]:
+    def rows(self, ids: IntArray, names: ExportedNames, low: int, high: int) -> list[tuple[str, ...]]:
         """The lines of the map for atoms `low` to `high - 1`."""
         columns = [[str(v) for v in self.variable[low:high]]]
         if self.state is not None:
@@ -140,12 +140,16 @@ class Place:
         return ("variable", *(("state",) if self.state is not None else ()), "atom", "predicate", "constants")
 
 
-def write_map(weighted: WeightedNetwork, path: str | Path, place: Place, names: Names, notes: Sequence[str]) -> None:
+def write_map(
+    weighted: WeightedNetwork, path: str | Path, place: ExportedPlace, names: ExportedNames, notes: Sequence[str]
+) -> None:
     """Write the map of an exported file with the atoms of a weighted network."""
     write_atoms(names.of(weighted), path, place, names, notes)
 
 
-def write_atoms(ids: IntArray, path: str | Path, place: Place, names: Names, notes: Sequence[str]) -> None:
+def write_atoms(
+    ids: IntArray, path: str | Path, place: ExportedPlace, names: ExportedNames, notes: Sequence[str]
+) -> None:
     """Write the map of the exported file `path`: lines separated by tabs, below notes that begin with `#`."""
     with new_file(map_path(path)) as file:
         file.writelines(f"# {note}\n" for note in notes)
@@ -155,7 +159,7 @@ def write_atoms(ids: IntArray, path: str | Path, place: Place, names: Names, not
             writer.writerows(place.rows(ids, names, low, low + PIECE))
 
 
-def check_map(weighted: WeightedNetwork, path: str | Path, place: Place, names: Names) -> None:
+def check_map(weighted: WeightedNetwork, path: str | Path, place: ExportedPlace, names: ExportedNames) -> None:
     """Compare the map of an exported file with the atoms of today; a missing map or other atoms (data or model changed) are an InputError."""
     ids, file_path = names.of(weighted), map_path(path)
     other = "the network is not the one that was exported: export it again, and solve that"

@@ -11,8 +11,8 @@ from sqlrl.errors import NumericError
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.solve.exchange.tables import FactorGraph, factor_graph
 from sqlrl.solve.exchange.text import (
-    Names,
-    Place,
+    ExportedNames,
+    ExportedPlace,
     joined,
     names_or_local,
     new_file,
@@ -50,13 +50,13 @@ def _normalised(graph: FactorGraph, ids: IntArray) -> tuple[FloatArray, float]:
     return value, float(top.sum())
 
 
-def place_in_uai(weighted: WeightedNetwork) -> Place:
+def place_in_uai(weighted: WeightedNetwork) -> ExportedPlace:
     """The variable of each atom, from 0, and the state that makes it true."""
     variables = variables_of(weighted)
-    return Place(variables.of_atom, variables.state_of_atom)
+    return ExportedPlace(variables.of_atom, variables.state_of_atom)
 
 
-def write_uai(weighted: WeightedNetwork, path: str | Path, *, names: Names | None = None) -> None:
+def write_uai(weighted: WeightedNetwork, path: str | Path, *, names: ExportedNames | None = None) -> None:
     """Write a Markov network in UAI format, whose factors multiply to exp(score - constant), or 0 in an impossible world, and its map."""
     names = names_or_local(names, weighted)
     graph = factor_graph(weighted)

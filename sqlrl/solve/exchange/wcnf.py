@@ -11,8 +11,8 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.solve.exchange.text import (
-    Names,
-    Place,
+    ExportedNames,
+    ExportedPlace,
     joined,
     map_path,
     names_or_local,
@@ -138,13 +138,13 @@ def scaled_costs(weighted: WeightedNetwork, ids: IntArray) -> Scaled:
     return scale_to_integers(np.concatenate([weighted.linear, weighted.cost[rows]]), name)
 
 
-def place_in_wcnf(weighted: WeightedNetwork) -> Place:
+def place_in_wcnf(weighted: WeightedNetwork) -> ExportedPlace:
     """The variable of each atom: 1 to n."""
-    return Place(np.arange(1, len(weighted.atoms) + 1, dtype=np.int64))
+    return ExportedPlace(np.arange(1, len(weighted.atoms) + 1, dtype=np.int64))
 
 
 def write_wcnf(
-    weighted: WeightedNetwork, path: str | Path, *, dialect: Dialect = "classic", names: Names | None = None
+    weighted: WeightedNetwork, path: str | Path, *, dialect: Dialect = "classic", names: ExportedNames | None = None
 ) -> None:
     """Write weighted partial MaxSAT, atom k as variable k + 1, and its map; costs too far apart for integers are a NumericError."""
     names = names_or_local(names, weighted)

@@ -19,7 +19,7 @@ from sqlrl.solve.hinge.bound import EPSILON, dual_bound
 from sqlrl.solve.hinge.interior_point import interior_points
 from sqlrl.solve.hinge.iterates import Goal, Iterates, look_at, residuals, slopes, start
 from sqlrl.solve.hinge.linear_programs import Conflict, hard_point, linear_point
-from sqlrl.solve.hinge.problem import AT_MOST, EQUAL, QUADRATIC, SQUARED, Part, Problem, problem_of
+from sqlrl.solve.hinge.problem import AT_MOST, EQUAL, QUADRATIC, SQUARED, HingePart, HingeProblem, problem_of
 from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeState, HingeStatus, InfeasibleHingesError
 from sqlrl.solve.hinge.single_atoms import SingleAtoms, solve_single_atoms
 
@@ -55,7 +55,7 @@ class _Search:
     # One search: a problem, its options, and the iterates of its components.
 
     def __init__(
-        self, problem: Problem, options: HingeOptions, warm: HingeState | HingeResult | npt.ArrayLike | None
+        self, problem: HingeProblem, options: HingeOptions, warm: HingeState | HingeResult | npt.ArrayLike | None
     ) -> None:
         self.begun = time.perf_counter()
         self.problem, self.options = problem, options
@@ -85,7 +85,7 @@ class _Search:
             if excess[worst] > self.options.violation:
                 self.refuse(part, Conflict(rows[[worst]], float(excess[worst])))
 
-    def refuse(self, part: Part, conflict: Conflict) -> NoReturn:
+    def refuse(self, part: HingePart, conflict: Conflict) -> NoReturn:
         """Say which hard hinges cannot hold together."""
         rows = np.sort(part.rows[conflict.rows])
         raise InfeasibleHingesError(self.problem.named(rows), rows, conflict.excess)
@@ -224,7 +224,7 @@ class _Search:
             self.by_interior_point[chosen] = points.done[chosen]
             points.y[piece.atoms], points.dual[piece.rows] = before
 
-    def look_again(self, piece: Part, chosen: IntArray) -> None:
+    def look_again(self, piece: HingePart, chosen: IntArray) -> None:
         """Evaluate components whose points were replaced."""
         hinges = self.problem.joint.hinges
         fresh = start(piece.hinges, self.points.y[piece.atoms], self.points.dual[piece.rows], np.ones(len(chosen)), 0.0)

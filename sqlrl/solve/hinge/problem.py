@@ -42,7 +42,7 @@ def matrix_of(hinges: Hinges) -> sparse.csr_array:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class HingePart:
     """Some of the connected components of a network, each a group of `hinges`."""
 
     hinges: Hinges
@@ -64,7 +64,7 @@ class Part:
         found = np.isin(self.hinges.kind, kinds)
         return np.add.reduceat(found, self.hinges.hinge_start[:-1], dtype=np.int64) > 0 if self.components else found
 
-    def chosen(self, components: IntArray) -> Part:
+    def chosen(self, components: IntArray) -> HingePart:
         """Return some of the components, by their numbers, in the given order; `atoms` and `rows` are those of this part."""
         start, stop = self.hinges.atom_start[components], self.hinges.atom_start[components + 1]
         first, last = self.hinges.hinge_start[components], self.hinges.hinge_start[components + 1]
@@ -73,14 +73,14 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class HingeProblem:
     """A network under weights, as what there is to minimise."""
 
     network: HingeNetwork
     weights: FloatArray
     scale: float  # the largest cost, by which all are divided
-    alone: Part  # atoms in hinges of one atom only
-    joint: Part  # atoms in components of several
+    alone: HingePart  # atoms in hinges of one atom only
+    joint: HingePart  # atoms in components of several
     untouched: int  # how many atoms are in no hinge that is hard or costs anything
 
     def named(self, rows: IntArray) -> IntArray:
@@ -105,13 +105,13 @@ def check_weights(network: HingeNetwork, weights: npt.ArrayLike) -> FloatArray:
     return checked
 
 
-def _part(source: Hinges, atoms: IntArray, rows: IntArray, sizes: IntArray, counts: IntArray) -> Part:
+def _part(source: Hinges, atoms: IntArray, rows: IntArray, sizes: IntArray, counts: IntArray) -> HingePart:
     # Atoms and rows stand group by group; `sizes` and `counts` are how many each group has.
     place = np.zeros(int(source.atom_start[-1]), dtype=np.uint32)
     place[atoms] = np.arange(len(atoms), dtype=np.uint32)
     length = source.pointer[rows + 1] - source.pointer[rows]
     entry = ragged_ranges(source.pointer[rows], length)
-    return Part(
+    return HingePart(
         Hinges(
             pointers(length),
             place[source.column[entry]],
@@ -144,7 +144,7 @@ def _components(network: HingeNetwork, used: BoolArray) -> IntArray:
     return np.where(touched, label, -1)
 
 
-def problem_of(network: HingeNetwork, weights: npt.ArrayLike) -> Problem:
+def problem_of(network: HingeNetwork, weights: npt.ArrayLike) -> HingeProblem:
     """Weigh a network and take it apart into connected components."""
     checked = check_weights(network, weights)
     hard = network.hard[network.rule]
@@ -183,7 +183,7 @@ def problem_of(network: HingeNetwork, weights: npt.ArrayLike) -> Problem:
         kept = rows[np.argsort(of_hinge, kind="stable")[int((of_hinge < 0).sum()) :]]
         counts = np.bincount(of_hinge[of_hinge >= 0], minlength=groups)
         parts.append(_part(source, atoms, kept, sizes[wanted], counts))
-    return Problem(network, checked, scale, parts[0], parts[1], int((label < 0).sum()))
+    return HingeProblem(network, checked, scale, parts[0], parts[1], int((label < 0).sum()))
 
 
 # ---- what loops ask of a hinge -----------------------------------------------------------------------

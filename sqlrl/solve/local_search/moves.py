@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from sqlrl.kernels import inner
-from sqlrl.solve.local_search.state import Search, flip, keep, less, overlap
+from sqlrl.solve.local_search.state import LocalSearch, flip, keep, less, overlap
 from sqlrl.solve.randomness import Stream, below
 
 
 @inner
-def switch(search: Search, k: int) -> tuple[Any, ...]:
+def switch(search: LocalSearch, k: int) -> tuple[Any, ...]:
     """Return the best move that flips atom k of a block: atoms that become false and true (-1: none), and added broken hard rows and soft cost."""
     atom = search.atom[k]
     block = search.block[atom.block]
@@ -33,7 +33,7 @@ def switch(search: Search, k: int) -> tuple[Any, ...]:
 
 
 @inner
-def _both(search: Search, off: int, on: int) -> tuple[Any, ...]:
+def _both(search: LocalSearch, off: int, on: int) -> tuple[Any, ...]:
     # The move that makes `off` (unless -1) false and `on` true.
     hard, soft = np.int64(search.atom[on].hard), search.atom[on].soft
     if off >= 0:
@@ -47,7 +47,7 @@ def _both(search: Search, off: int, on: int) -> tuple[Any, ...]:
 
 
 @inner
-def noisy(search: Search, j: int, random: Stream) -> tuple[int, int]:
+def noisy(search: LocalSearch, j: int, random: Stream) -> tuple[int, int]:
     """A random move that flips a literal of the bad row j, as in `switch`; of a row to be violated a true one."""
     row = search.row[j]
     wanted = row.cost > 0
@@ -77,7 +77,7 @@ def noisy(search: Search, j: int, random: Stream) -> tuple[int, int]:
 
 
 @inner
-def greedy(search: Search, j: int, before: int, random: Stream) -> tuple[int, int]:
+def greedy(search: LocalSearch, j: int, before: int, random: Stream) -> tuple[int, int]:
     """Return the cheapest move that flips a literal of the bad row j, (-1, -1) for none; a tabu one counts only if it gives a new best world."""
     row = search.row[j]
     part = search.component[search.atom[abs(search.literals[row.first]) - 1].component]
@@ -112,7 +112,7 @@ def greedy(search: Search, j: int, before: int, random: Stream) -> tuple[int, in
 
 
 @inner
-def apply(search: Search, off: int, on: int, now: int) -> int:
+def apply(search: LocalSearch, off: int, on: int, now: int) -> int:
     """Make a move and keep the world if it is the best of its component; returns the literals touched."""
     work = 1
     if off >= 0:

@@ -77,7 +77,7 @@ COMPONENT = np.dtype(
 Records = npt.NDArray[np.void]
 
 
-class Search(NamedTuple):
+class LocalSearch(NamedTuple):
     """What the kernels read and change; few arrays, because each costs a little at every call."""
 
     row: Annotated[Records, ROW]  # shape (r,), linear terms too, as rows of one literal
@@ -138,7 +138,7 @@ def _shared(full: WeightedNetwork) -> BoolArray:
     return shared
 
 
-def start_search(weighted: WeightedNetwork, component: IntArray | None = None) -> Search:
+def start_search(weighted: WeightedNetwork, component: IntArray | None = None) -> LocalSearch:
     """Compile a weighted network for local search, to `load` a world before anything else; `component` of atoms is found if not given."""
     full = _with_units(weighted)
     if len(full.literals) >= 2**31:
@@ -156,7 +156,7 @@ def start_search(weighted: WeightedNetwork, component: IntArray | None = None) -
     block["exact"], block["shared"] = full.block_exact, _shared(full)
     parts["first"] = pointers(np.bincount(label, minlength=c))[:-1]
     parts["lowest_hard"] = parts["lowest_soft"] = np.iinfo(np.int64).max
-    return Search(
+    return LocalSearch(
         row,
         atom,
         block,
@@ -171,7 +171,7 @@ def start_search(weighted: WeightedNetwork, component: IntArray | None = None) -
 
 
 @inner
-def _set_bad(search: Search, j: int, bad: bool) -> None:
+def _set_bad(search: LocalSearch, j: int, bad: bool) -> None:
     # Put row j on its list of bad rows, or take it off: the last of the list takes its place.
     row = search.row[j]
     level = row.level
@@ -187,7 +187,7 @@ def _set_bad(search: Search, j: int, bad: bool) -> None:
 
 
 @inner
-def _add(search: Search, k: int, level: int, change: int) -> None:
+def _add(search: LocalSearch, k: int, level: int, change: int) -> None:
     if level == 0:
         search.atom[k].hard += change
     else:
@@ -195,7 +195,7 @@ def _add(search: Search, k: int, level: int, change: int) -> None:
 
 
 @kernel
-def load(search: Search, world: BoolArray) -> None:
+def load(search: LocalSearch, world: BoolArray) -> None:
     """Start from a world in which the blocks hold, and keep it for each component that has had no better one."""
     for j in range(len(search.size)):
         search.size[j] = 0
@@ -221,7 +221,7 @@ def load(search: Search, world: BoolArray) -> None:
 
 
 @inner
-def _load_row(search: Search, j: int) -> None:
+def _load_row(search: LocalSearch, j: int) -> None:
     row = search.row[j]
     row.count = row.critical = 0
     for p in range(row.first, row.end):
@@ -251,7 +251,7 @@ def less(hard: Any, soft: Any, other_hard: Any, other_soft: Any) -> bool:
 
 
 @inner
-def keep(search: Search, c: int) -> None:
+def keep(search: LocalSearch, c: int) -> None:
     """Keep the world of component c if it is its best."""
     part = search.component[c]
     if not less(part.hard, part.soft, part.lowest_hard, part.lowest_soft):
@@ -265,7 +265,7 @@ def keep(search: Search, c: int) -> None:
 
 
 @kernel
-def flip(search: Search, k: int) -> int:
+def flip(search: LocalSearch, k: int) -> int:
     """Flip one atom, block or not, and bring everything but the best world up to date; returns the literals touched."""
     atom = search.atom[k]
     value = not atom.true
@@ -313,7 +313,7 @@ def flip(search: Search, k: int) -> int:
 
 
 @kernel
-def overlap(search: Search, off: int, on: int) -> tuple[int, int]:
+def overlap(search: LocalSearch, off: int, on: int) -> tuple[int, int]:
     """Return what making `off` false and `on` true in a block costs besides the sum of both flips: not 0 only for rows with both atoms."""
     hard, soft = 0, 0
     for o in range(search.atom[on].first, search.atom[on].end):

@@ -13,7 +13,7 @@ from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import inner, kernel
 from sqlrl.progress import at_stage
 from sqlrl.solve.local_search.moves import apply, greedy, noisy, switch
-from sqlrl.solve.local_search.state import Search, flip, less, load, start_search
+from sqlrl.solve.local_search.state import LocalSearch, flip, less, load, start_search
 from sqlrl.solve.occurrences import occurrences, randomise
 from sqlrl.solve.randomness import Stream, below, streams, unit
 from sqlrl.solve.result import Solution, UnsolvedError
@@ -25,7 +25,7 @@ SLICE = 5_000_000
 
 
 @kernel
-def _walk(search: Search, random: Stream, now: int, last: int, noise: float, tabu: int, budget: int) -> int:
+def _walk(search: LocalSearch, random: Stream, now: int, last: int, noise: float, tabu: int, budget: int) -> int:
     # Steps from number `now` to `last`, until nothing is bad or the work exceeds the budget; returns the next number.
     while now < last and budget > 0:
         hard, soft = search.size[0], search.size[1]
@@ -46,7 +46,7 @@ def _walk(search: Search, random: Stream, now: int, last: int, noise: float, tab
 
 
 @inner
-def _near(search: Search, k: int, random: Stream) -> int:
+def _near(search: LocalSearch, k: int, random: Stream) -> int:
     # A random bad row of atom k, -1 for none.
     found, seen = -1, 0
     for o in range(search.atom[k].first, search.atom[k].end):
@@ -59,7 +59,7 @@ def _near(search: Search, k: int, random: Stream) -> int:
 
 
 @inner
-def _go_back(search: Search, c: int) -> int:
+def _go_back(search: LocalSearch, c: int) -> int:
     # Return to the best world of component c; returns the literals touched.
     part = search.component[c]
     count, work = part.changes, 1
@@ -73,7 +73,7 @@ def _go_back(search: Search, c: int) -> int:
 
 
 @kernel
-def _explore(search: Search, random: Stream, now: int, last: int, noise: float, length: int, budget: int) -> int:
+def _explore(search: LocalSearch, random: Stream, now: int, last: int, noise: float, length: int, budget: int) -> int:
     # Excursions from the best worlds: a chain of moves, each at a bad row of the last flipped atom, that flips no atom
     # twice except by noise; what leads to no better world is taken back.
     while now < last and budget > 0:
@@ -99,7 +99,7 @@ def _explore(search: Search, random: Stream, now: int, last: int, noise: float, 
 
 
 @kernel
-def _descend(search: Search, first: int, budget: int) -> tuple[int, bool]:
+def _descend(search: LocalSearch, first: int, budget: int) -> tuple[int, bool]:
     # Take every move that lowers the cost, atom by atom from `first`; returns the next atom and whether any was taken.
     improved = False
     for k in range(first, len(search.atom)):
@@ -116,7 +116,7 @@ def _descend(search: Search, first: int, budget: int) -> tuple[int, bool]:
     return len(search.atom), improved
 
 
-def _local_optimum(search: Search) -> None:
+def _local_optimum(search: LocalSearch) -> None:
     # Descend to a world that no single move improves.
     improved = True
     while improved:
@@ -147,7 +147,7 @@ def _checked(flips: int, tries: int, noise: float, tabu: int, excursion: int, se
     return _Effort(flips, tries, noise, tabu, excursion, np.inf if seconds is None else time.monotonic() + seconds)
 
 
-def _try(search: Search, random: Stream, effort: _Effort) -> bool:
+def _try(search: LocalSearch, random: Stream, effort: _Effort) -> bool:
     # One try from the loaded world; False if time is over.
     _local_optimum(search)
     search.atom["flipped"] = -effort.tabu - 1
@@ -167,7 +167,7 @@ def _try(search: Search, random: Stream, effort: _Effort) -> bool:
     return True
 
 
-def _solved(search: Search) -> BoolArray:
+def _solved(search: LocalSearch) -> BoolArray:
     # Components in whose best world nothing is bad.
     part = search.component
     return np.asarray((part["lowest_hard"] == 0) & (part["lowest_soft"] == 0), dtype=np.bool_)

@@ -17,7 +17,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import inner
 from sqlrl.progress import Stage
 from sqlrl.solve.occurrences import Int32Array, Occurrences
-from sqlrl.solve.sampling.diagnostics import Moments, start_moments
+from sqlrl.solve.sampling.diagnostics import SampleMoments, start_moments
 from sqlrl.solve.weighted import WeightedNetwork
 from sqlrl.wording import counted
 
@@ -69,7 +69,7 @@ BLOCK = np.dtype(
 Records = npt.NDArray[np.void]
 
 
-class State(NamedTuple):
+class ChainState(NamedTuple):
     """The world of one chain, as kernels read and change it; few arrays, because each costs a little at every call."""
 
     row: Annotated[Records, ROW]
@@ -80,7 +80,7 @@ class State(NamedTuple):
     member: Int32Array  # atoms of the blocks
 
 
-def start_state(weighted: WeightedNetwork, found: Occurrences, world: BoolArray) -> State:
+def start_state(weighted: WeightedNetwork, found: Occurrences, world: BoolArray) -> ChainState:
     """Return the state of a chain that starts in a world in which blocks and hard rows hold; chains share the arrays of `found`."""
     if len(weighted.literals) >= 2**31:
         raise NumericError(f"{len(weighted.literals)} literals are too many for samplers, which index 2**31")
@@ -96,11 +96,11 @@ def start_state(weighted: WeightedNetwork, found: Occurrences, world: BoolArray)
     block["holder"][weighted.block[true]] = true
     holds = world[np.abs(weighted.literals) - 1] == (weighted.literals > 0)
     row["count"] = np.bincount(weighted.row[holds], minlength=len(row))
-    return State(row, atom, block, found.literals, found.occurrence, found.member)
+    return ChainState(row, atom, block, found.literals, found.occurrence, found.member)
 
 
 @inner
-def toggle(state: State, k: int) -> None:
+def toggle(state: ChainState, k: int) -> None:
     """Flip one atom, block or not, and keep the numbers of true literals."""
     atom = state.atom[k]
     value = not atom.true
@@ -167,7 +167,7 @@ def run_chains(
     weighted: WeightedNetwork,
     effort: Effort,
     write: Callable[[SampleBatch], None] | None = None,
-) -> Moments:
+) -> SampleMoments:
     """Run chains, which are at their first world, to their end, in slices, so that Ctrl-C stops them soon; `write` is called with the samples."""
     n, draws = len(weighted.atoms), effort.samples
     longest = max(1, SLICE // (n + len(weighted.literals) + len(weighted.cost) + 1))

@@ -21,7 +21,7 @@ AGREED = 1.01
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class SampleMoments:
     """Sums over the draws of several chains, in batches, of which there is an even number, or one."""
 
     draws: int  # of each chain
@@ -31,16 +31,16 @@ class Moments:
     burned: int = 0  # draws of each chain before these, which are forgotten
 
 
-def start_moments(n: int, chains: int, draws: int, burned: int = 0) -> Moments:
+def start_moments(n: int, chains: int, draws: int, burned: int = 0) -> SampleMoments:
     """Return sums, still 0, of n numbers, in about sqrt(draws) batches, at most `MOST_BATCHES` (Flegal & Jones 2010)."""
     # A batch is long beside the memory of a chain, and there are still enough of them.
     batches = max(1, min(MOST_BATCHES, int(np.sqrt(draws))) // 2 * 2)
     bounds = np.arange(batches + 1, dtype=np.int64) * draws // batches
-    return Moments(draws, bounds, np.zeros((chains, batches, n)), np.zeros((chains, 2, n)), burned)
+    return SampleMoments(draws, bounds, np.zeros((chains, batches, n)), np.zeros((chains, 2, n)), burned)
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class SampleEstimate:
     """Averages over chains and what they are worth, each of shape (n,)."""
 
     mean: FloatArray  # over all draws of all chains
@@ -53,7 +53,7 @@ class Estimate:
     burned: int
 
 
-def estimate(moments: Moments, component: IntArray | None = None) -> Estimate:
+def estimate(moments: SampleMoments, component: IntArray | None = None) -> SampleEstimate:
     """Return averages over chains of numbers between 0 and 1, with errors; dependent numbers have the same label in `component`.
 
     R-hat is the classic one over split chains: Gelman et al., "Bayesian Data Analysis" (3rd edition), section 11.4; Vehtari et al.,
@@ -64,7 +64,7 @@ def estimate(moments: Moments, component: IntArray | None = None) -> Estimate:
     mean = moments.total.sum(axis=(0, 1)) / (chains * moments.draws)
     if batches < 2:
         unknown = np.full(n, np.inf)
-        return Estimate(mean, unknown, np.full(n, np.nan), np.ones(n), moments.draws, chains, moments.burned)
+        return SampleEstimate(mean, unknown, np.full(n, np.nan), np.ones(n), moments.draws, chains, moments.burned)
     length = np.diff(moments.bounds).astype(np.float64)
     between = _between_batches(moments, length, mean)
     half = length.reshape(2, -1).sum(axis=1)
@@ -87,10 +87,12 @@ def estimate(moments: Moments, component: IntArray | None = None) -> Estimate:
     # met may still have that probability, and atoms that only change with it look perfectly mixed until then.
     slowest = np.full(int(label.max(initial=-1)) + 1, np.inf)
     np.minimum.at(slowest, label, ess)
-    return Estimate(mean, np.sqrt(squared + slowest[label] ** -2.0), rhat, ess, moments.draws, chains, moments.burned)
+    return SampleEstimate(
+        mean, np.sqrt(squared + slowest[label] ** -2.0), rhat, ess, moments.draws, chains, moments.burned
+    )
 
 
-def _between_batches(moments: Moments, length: FloatArray, mean: FloatArray) -> FloatArray:
+def _between_batches(moments: SampleMoments, length: FloatArray, mean: FloatArray) -> FloatArray:
     # The variance of the mean as the scatter of batch means around it tells it; batch by batch, to save memory.
     chains, batches, n = moments.total.shape
     squared = np.zeros(n)

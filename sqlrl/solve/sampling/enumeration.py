@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlrl.kernels import inner
 from sqlrl.solve.occurrences import Int32Array
 from sqlrl.solve.randomness import Stream, below
-from sqlrl.solve.sampling.chains import Records, State, toggle
+from sqlrl.solve.sampling.chains import ChainState, Records, toggle
 from sqlrl.solve.sampling.slices import Slice, set_true, true_atom
 
 STEPS, STEPS_EACH = 500, 50
@@ -17,7 +17,7 @@ and `STEPS` more. Below variables that hold nothing, such as most of a large tra
 
 
 @inner
-def _file_rows(state: State, cut: Slice, variables: int, rows: int) -> None:
+def _file_rows(state: ChainState, cut: Slice, variables: int, rows: int) -> None:
     # The rows of a component as lists, by the last variable that they need.
     for i in range(variables):
         cut.last[i] = -1
@@ -39,7 +39,7 @@ def _file_rows(state: State, cut: Slice, variables: int, rows: int) -> None:
 
 
 @inner
-def _next_state(state: State, variable: int, tried: Int32Array, depth: int) -> bool:
+def _next_state(state: ChainState, variable: int, tried: Int32Array, depth: int) -> bool:
     # Give the variable at this depth its next state; if there is none, the first one and False.
     if variable >= 0:
         tried[depth] += 1
@@ -74,7 +74,7 @@ def _hold(row: Records, rows: Int32Array, following: Int32Array, first: int) -> 
 
 
 @inner
-def draw_component(state: State, cut: Slice, variables: int, rows: int, random: Stream) -> bool:
+def draw_component(state: ChainState, cut: Slice, variables: int, rows: int, random: Stream) -> bool:
     """Draw the component that `gather` found uniformly from its worlds; False, and the world as before, if they are too many to count."""
     _file_rows(state, cut, variables, rows)
     for i in range(variables):

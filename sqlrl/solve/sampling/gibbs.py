@@ -13,8 +13,8 @@ from sqlrl.progress import at_stage
 from sqlrl.solve.occurrences import Int32Array, Occurrences, occurrences, randomise
 from sqlrl.solve.randomness import Stream, streams, unit
 from sqlrl.solve.restriction import component_labels
-from sqlrl.solve.sampling.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
-from sqlrl.solve.sampling.diagnostics import Estimate, estimate
+from sqlrl.solve.sampling.chains import ChainState, Effort, SampleBatch, run_chains, start_state, toggle
+from sqlrl.solve.sampling.diagnostics import SampleEstimate, estimate
 from sqlrl.solve.sampling.starts import SETTLE, opposite, unless_much_worse
 from sqlrl.solve.weighted import WeightedNetwork
 
@@ -41,7 +41,7 @@ def start_sweep(weighted: WeightedNetwork) -> Sweep:
 
 
 @inner
-def _worth(state: State, k: int) -> tuple[float, int, int]:
+def _worth(state: ChainState, k: int) -> tuple[float, int, int]:
     # What the false atom k of a block adds when it becomes true; hard rows that it mends and that it breaks.
     gain, fixes, breaks = state.atom[k].linear, 0, 0
     for o in range(state.atom[k].first, state.atom[k].end):
@@ -62,7 +62,9 @@ def _worth(state: State, k: int) -> tuple[float, int, int]:
 
 
 @inner
-def _update_block(state: State, sweep: Sweep, b: int, random: Stream, total: FloatArray, square: FloatArray) -> None:
+def _update_block(
+    state: ChainState, sweep: Sweep, b: int, random: Stream, total: FloatArray, square: FloatArray
+) -> None:
     # Draw the true member of a block given all other atoms.
     block = state.block[b]
     first, size, before = block.first, block.end - block.first, block.holder
@@ -99,7 +101,7 @@ def _update_block(state: State, sweep: Sweep, b: int, random: Stream, total: Flo
 
 
 @kernel
-def sweep_once(state: State, sweep: Sweep, random: Stream, total: FloatArray, square: FloatArray) -> None:
+def sweep_once(state: ChainState, sweep: Sweep, random: Stream, total: FloatArray, square: FloatArray) -> None:
     """Draw each variable given all others, adding its probabilities before that to `total`, squares to `square`; hard rows that hold keep holding."""
     for v in range(len(sweep.visit)):
         k = sweep.visit[v]
@@ -123,7 +125,7 @@ def sweep_once(state: State, sweep: Sweep, random: Stream, total: FloatArray, sq
 
 @kernel
 def _sweeps(
-    state: State,
+    state: ChainState,
     sweep: Sweep,
     random: Stream,
     total: FloatArray,
@@ -154,7 +156,7 @@ class _GibbsChain:
         _sweeps(self.state, self.sweep, self.random, total, square, samples, worlds)
 
 
-def settled(weighted: WeightedNetwork, state: State, sweep: Sweep, random: Stream) -> BoolArray:
+def settled(weighted: WeightedNetwork, state: ChainState, sweep: Sweep, random: Stream) -> BoolArray:
     """Sweep over the world of a chain that has just started, in place; return where it is then, shape (n,)."""
     n = len(weighted.atoms)
     unused = np.zeros((2, n))
@@ -180,7 +182,7 @@ def is_gibbs(weighted: WeightedNetwork) -> bool:
 @at_stage("Gibbs sampling")
 def sample_gibbs(
     weighted: WeightedNetwork, effort: Effort | None = None, *, write: Callable[[SampleBatch], None] | None = None
-) -> Estimate:
+) -> SampleEstimate:
     """Return marginals by Gibbs sampling of atoms and blocks: averages of each atom's probabilities given all others (Rao-Blackwell).
 
     Source: Geman & Geman (1984); Gelfand & Smith (1990), section 2.3, for the averages, which vary less than those of truths do. Chains come

@@ -17,8 +17,8 @@ from sqlrl.solve.occurrences import Occurrences, occurrences
 from sqlrl.solve.presolve import keep_rows
 from sqlrl.solve.randomness import Stream, below, streams, unit
 from sqlrl.solve.restriction import component_labels, select_each
-from sqlrl.solve.sampling.chains import Effort, SampleBatch, State, run_chains, start_state, toggle
-from sqlrl.solve.sampling.diagnostics import Estimate, estimate
+from sqlrl.solve.sampling.chains import ChainState, Effort, SampleBatch, run_chains, start_state, toggle
+from sqlrl.solve.sampling.diagnostics import SampleEstimate, estimate
 from sqlrl.solve.sampling.enumeration import draw_component
 from sqlrl.solve.sampling.gibbs import Sweep, random_world, second_world, settled, start_sweep, sweep_once
 from sqlrl.solve.sampling.pieces import resample
@@ -40,7 +40,7 @@ SWEEPS = 2
 
 
 @inner
-def _step(state: State, cut: Slice, random: Stream, jumps: float) -> None:
+def _step(state: ChainState, cut: Slice, random: Stream, jumps: float) -> None:
     # Draw a slice, and a world of it.
     if cut.stamp[0] > 2**30:
         cut.stamp[0] = 0
@@ -80,7 +80,7 @@ def _step(state: State, cut: Slice, random: Stream, jumps: float) -> None:
 
 @kernel
 def _steps(
-    state: State,
+    state: ChainState,
     cut: Slice,
     sweep: Sweep,
     random: Stream,
@@ -175,7 +175,7 @@ def walk_mcsat(weighted: WeightedNetwork, world: BoolArray, samples: int, random
 @at_stage("MC-SAT")
 def sample_mcsat(
     weighted: WeightedNetwork, effort: Effort | None = None, *, write: Callable[[SampleBatch], None] | None = None
-) -> Estimate:
+) -> SampleEstimate:
     """Return marginals by MC-SAT: averages of the probabilities in the sweeps of Gibbs sampling that end each step.
 
     Source: Poon & Domingos, "Sound and efficient inference with probabilistic and deterministic dependencies" (2006); Wei, Erenrich & Selman,

@@ -11,14 +11,14 @@ import numpy as np
 
 from sqlrl.kernels import inner
 from sqlrl.solve.randomness import Stream, below
-from sqlrl.solve.sampling.chains import State, toggle
+from sqlrl.solve.sampling.chains import ChainState, toggle
 from sqlrl.solve.sampling.slices import WORLDS, Slice
 
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
 
 
 @inner
-def resample(state: State, cut: Slice, variables: int, random: Stream) -> None:
+def resample(state: ChainState, cut: Slice, variables: int, random: Stream) -> None:
     """Draw each variable of a component, many at a time, uniformly given the rest of the slice."""
     done = 0
     while done < variables:
@@ -37,7 +37,7 @@ def resample(state: State, cut: Slice, variables: int, random: Stream) -> None:
 
 
 @inner
-def _size(state: State, variable: int) -> tuple[int, int]:
+def _size(state: ChainState, variable: int) -> tuple[int, int]:
     # Free atoms and states of a variable.
     if variable >= 0:
         return 1, 2
@@ -46,7 +46,7 @@ def _size(state: State, variable: int) -> tuple[int, int]:
 
 
 @inner
-def _breaks(state: State, k: int) -> bool:
+def _breaks(state: ChainState, k: int) -> bool:
     # Whether flipping atom k leaves a kept row without a true literal.
     atom = state.atom[k]
     for o in range(atom.first, atom.end):
@@ -58,7 +58,7 @@ def _breaks(state: State, k: int) -> bool:
 
 
 @inner
-def _mended(state: State, k: int) -> int:
+def _mended(state: ChainState, k: int) -> int:
     # How many kept rows without a true literal get one when atom k is flipped.
     found, atom = 0, state.atom[k]
     for o in range(atom.first, atom.end):
@@ -70,7 +70,7 @@ def _mended(state: State, k: int) -> int:
 
 
 @inner
-def _draw_block(state: State, b: int, random: Stream) -> None:
+def _draw_block(state: ChainState, b: int, random: Stream) -> None:
     # Draw the true member of a block that is too large for a piece: the last of the possible ones met with chance
     # 1/1, 1/2, 1/3, ... is uniform.
     block = state.block[b]
@@ -92,7 +92,7 @@ def _draw_block(state: State, b: int, random: Stream) -> None:
 
 
 @inner
-def _draw_piece(state: State, cut: Slice, first: int, end: int, random: Stream) -> None:
+def _draw_piece(state: ChainState, cut: Slice, first: int, end: int, random: Stream) -> None:
     # Draw the variables order[first:end] uniformly from the worlds that satisfy the kept rows.
     if end - first == 1 and cut.order[first] >= 0:
         k = cut.order[first]
@@ -126,14 +126,14 @@ def _draw_piece(state: State, cut: Slice, first: int, end: int, random: Stream) 
 
 
 @inner
-def _enter(state: State, cut: Slice, k: int, atoms: int) -> int:
+def _enter(state: ChainState, cut: Slice, k: int, atoms: int) -> int:
     cut.inside[atoms] = k
     state.atom[k].bit = atoms
     return atoms + 1
 
 
 @inner
-def _list_rows(state: State, cut: Slice, variables: int) -> None:
+def _list_rows(state: ChainState, cut: Slice, variables: int) -> None:
     # The kept rows of a piece that no literal outside of it satisfies, as bits, by the last variable that they need.
     cut.stamp[0] += 1
     stamp, rows = cut.stamp[0], 0
@@ -168,7 +168,7 @@ def _list_rows(state: State, cut: Slice, variables: int) -> None:
 
 
 @inner
-def _list_worlds(state: State, cut: Slice, first: int, variables: int) -> int:
+def _list_worlds(state: ChainState, cut: Slice, first: int, variables: int) -> int:
     # All worlds of a piece that satisfy its rows, by depth-first search; returns how many.
     found, depth = 0, 0
     # States of each variable: -1 for none or false, then its atoms; worlds so far.
@@ -195,7 +195,7 @@ def _list_worlds(state: State, cut: Slice, first: int, variables: int) -> int:
 
 
 @inner
-def _first_state(state: State, variable: int) -> int:
+def _first_state(state: ChainState, variable: int) -> int:
     return 0 if variable < 0 and state.block[-variable - 1].exact else -1
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from sqlrl.kernels import inner
 from sqlrl.solve.occurrences import Int32Array
 from sqlrl.solve.randomness import Stream, below, unit
-from sqlrl.solve.sampling.chains import State, toggle
+from sqlrl.solve.sampling.chains import ChainState, toggle
 from sqlrl.solve.sampling.slices import Slice, set_true, true_atom
 
 ANNEALING = 0.5
@@ -21,7 +21,7 @@ NOISE = 0.5
 
 
 @inner
-def _flip(state: State, broken: Int32Array, size: int, k: int) -> int:
+def _flip(state: ChainState, broken: Int32Array, size: int, k: int) -> int:
     # Flip an atom and keep the list of broken rows; returns its length.
     toggle(state, k)
     atom = state.atom[k]
@@ -43,7 +43,7 @@ def _flip(state: State, broken: Int32Array, size: int, k: int) -> int:
 
 
 @inner
-def _other_state(state: State, variable: int, random: Stream) -> tuple[int, int]:
+def _other_state(state: ChainState, variable: int, random: Stream) -> tuple[int, int]:
     # A random other state of a variable: the atom that becomes false and the one that becomes true, -1 for none.
     if variable >= 0:
         return (variable, -1) if state.atom[variable].true else (-1, variable)
@@ -60,7 +60,7 @@ def _other_state(state: State, variable: int, random: Stream) -> tuple[int, int]
 
 
 @inner
-def _go(state: State, broken: Int32Array, size: int, off: int, on: int) -> int:
+def _go(state: ChainState, broken: Int32Array, size: int, off: int, on: int) -> int:
     if off >= 0:
         size = _flip(state, broken, size, off)
     if on >= 0:
@@ -69,7 +69,7 @@ def _go(state: State, broken: Int32Array, size: int, off: int, on: int) -> int:
 
 
 @inner
-def _mend(state: State, broken: Int32Array, size: int, random: Stream) -> int:
+def _mend(state: ChainState, broken: Int32Array, size: int, random: Stream) -> int:
     # A step of WalkSAT: make a literal of a random broken row true, a random one or that which leaves the fewest broken.
     row = state.row[broken[below(random, size)]]
     noise = unit(random) < NOISE
@@ -98,7 +98,7 @@ def _mend(state: State, broken: Int32Array, size: int, random: Stream) -> int:
 
 
 @inner
-def _anneal(state: State, broken: Int32Array, size: int, variable: int, random: Stream) -> int:
+def _anneal(state: ChainState, broken: Int32Array, size: int, variable: int, random: Stream) -> int:
     # A step of simulated annealing.
     off, on = _other_state(state, variable, random)
     after = _go(state, broken, size, off, on)
@@ -108,7 +108,7 @@ def _anneal(state: State, broken: Int32Array, size: int, variable: int, random: 
 
 
 @inner
-def jump(state: State, cut: Slice, variables: int, rows: int, random: Stream) -> None:
+def jump(state: ChainState, cut: Slice, variables: int, rows: int, random: Stream) -> None:
     """Move the component that `gather` found to a world that SampleSAT finds from a random start; back to its own if it finds none."""
     broken, size = np.empty(rows, dtype=np.int32), 0
     for i in range(variables):
@@ -133,7 +133,7 @@ def jump(state: State, cut: Slice, variables: int, rows: int, random: Stream) ->
 
 
 @inner
-def _randomise(state: State, variable: int, random: Stream) -> None:
+def _randomise(state: ChainState, variable: int, random: Stream) -> None:
     # Give a variable a random state; of its own state, as likely as the others, it keeps it.
     states = 2
     if variable < 0:

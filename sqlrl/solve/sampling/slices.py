@@ -16,7 +16,7 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import inner
 from sqlrl.solve.occurrences import Int32Array
 from sqlrl.solve.randomness import Stream, unit
-from sqlrl.solve.sampling.chains import State, toggle
+from sqlrl.solve.sampling.chains import ChainState, toggle
 from sqlrl.solve.weighted import WeightedNetwork
 
 WORLDS = 64
@@ -76,7 +76,7 @@ def start_slice(weighted: WeightedNetwork) -> Slice:
 
 
 @inner
-def choose(state: State, cut: Slice, random: Stream) -> int:
+def choose(state: ChainState, cut: Slice, random: Stream) -> int:
     """Choose which rows (negated if they cost less than 0) and linear terms the next world must satisfy; return how many atoms are frozen."""
     frozen = 0
     for k in range(len(state.atom)):
@@ -108,7 +108,7 @@ def choose(state: State, cut: Slice, random: Stream) -> int:
 
 
 @inner
-def freeze(state: State, cut: Slice, frozen: int) -> None:
+def freeze(state: ChainState, cut: Slice, frozen: int) -> None:
     """Freeze what follows from the frozen atoms by unit propagation through kept rows and blocks."""
     done = 0
     while done < frozen:
@@ -146,7 +146,7 @@ def freeze(state: State, cut: Slice, frozen: int) -> None:
 
 
 @inner
-def gather(state: State, cut: Slice, k: int) -> tuple[int, int, bool]:
+def gather(state: ChainState, cut: Slice, k: int) -> tuple[int, int, bool]:
     """Write the component of an atom that is not frozen to `cut.order`, depth-first, and `cut.rows`; return both sizes and whether a row is stiff."""
     cut.stamp[0] += 1
     variables, rows, stiff = 0, 0, False
@@ -169,7 +169,7 @@ def gather(state: State, cut: Slice, k: int) -> tuple[int, int, bool]:
 
 
 @inner
-def _push(state: State, order: Int32Array, k: int, top: int) -> int:
+def _push(state: ChainState, order: Int32Array, k: int, top: int) -> int:
     # Put the variable of atom k on the stack, unless it has been there.
     atom = state.atom[k]
     if atom.seen or atom.frozen:
@@ -187,7 +187,7 @@ def _push(state: State, order: Int32Array, k: int, top: int) -> int:
 
 
 @inner
-def _follow(state: State, cut: Slice, k: int, top: int, rows: int, stiff: bool) -> tuple[int, int, bool]:
+def _follow(state: ChainState, cut: Slice, k: int, top: int, rows: int, stiff: bool) -> tuple[int, int, bool]:
     # The kept rows of atom k that no frozen literal satisfies, and the variables in them.
     stamp, order = cut.stamp[0], cut.order
     for o in range(state.atom[k].first, state.atom[k].end):
@@ -205,7 +205,7 @@ def _follow(state: State, cut: Slice, k: int, top: int, rows: int, stiff: bool) 
 
 
 @inner
-def true_atom(state: State, variable: int) -> int:
+def true_atom(state: ChainState, variable: int) -> int:
     """The true atom of a variable, -1 for none."""
     if variable < 0:
         return int(state.block[-variable - 1].holder)
@@ -213,7 +213,7 @@ def true_atom(state: State, variable: int) -> int:
 
 
 @inner
-def set_true(state: State, variable: int, k: int) -> None:
+def set_true(state: ChainState, variable: int, k: int) -> None:
     """Make atom k the true one of a variable, -1 for none."""
     before = true_atom(state, variable)
     if before == k:

@@ -46,7 +46,7 @@ class Buckets(NamedTuple):
     cost: FloatArray  # shape (r,): of violating the row, infinite for hard rows
 
 
-class Scratch(NamedTuple):
+class BucketScratch(NamedTuple):
     """Working memory for one component at a time, large enough for each."""
 
     tables: FloatArray  # those of a component
@@ -109,17 +109,17 @@ def compile_buckets(order: Order, linear: FloatArray, cost: FloatArray) -> Bucke
     )
 
 
-def scratch_for(buckets: Buckets) -> Scratch:
+def scratch_for(buckets: Buckets) -> BucketScratch:
     """Working memory for the largest component."""
     tables = int(component_sums(buckets, buckets.cells).max(initial=0))
     width = int(buckets.width.max(initial=1))
     cells = int(buckets.cells.max(initial=1))
     messages = [np.empty(int((buckets.cells // buckets.width).max(initial=1))) for _ in range(3)]
-    return Scratch(np.empty(tables), np.empty(cells, np.int64), np.empty(width, np.int64), *messages)
+    return BucketScratch(np.empty(tables), np.empty(cells, np.int64), np.empty(width, np.int64), *messages)
 
 
 @inlined
-def row_cells(buckets: Buckets, scratch: Scratch, i: int, j: int) -> int:
+def row_cells(buckets: Buckets, scratch: BucketScratch, i: int, j: int) -> int:
     """Write to `scratch.cell` the places in `scratch.tables` of bucket i's cells in which all sides of row j hold; return their number."""
     dim, dim_start, width = buckets.dim, buckets.dim_start, buckets.width
     side_start, side_bucket, member = buckets.side_start, buckets.side_bucket, buckets.side_member
@@ -154,7 +154,7 @@ def row_cells(buckets: Buckets, scratch: Scratch, i: int, j: int) -> int:
 
 
 @inner
-def _add_rows(buckets: Buckets, scratch: Scratch, begin: int, end: int) -> None:
+def _add_rows(buckets: Buckets, scratch: BucketScratch, begin: int, end: int) -> None:
     # Take the cost of each row of buckets begin to end - 1 from the cells in which all of its sides hold. One call for
     # all of them: a call costs a reference count for each array.
     rows, row_start, cost, tables, cell = buckets.row, buckets.row_start, buckets.cost, scratch.tables, scratch.cell
@@ -166,14 +166,14 @@ def _add_rows(buckets: Buckets, scratch: Scratch, begin: int, end: int) -> None:
 
 
 @inner
-def load(buckets: Buckets, scratch: Scratch, c: int) -> None:
+def load(buckets: Buckets, scratch: BucketScratch, c: int) -> None:
     """Write the tables of component c, into `scratch.tables`: what states add, less the costs of rows."""
     load_states(buckets, scratch, c)
     _add_rows(buckets, scratch, buckets.component_start[c], buckets.component_start[c + 1])
 
 
 @inlined
-def load_states(buckets: Buckets, scratch: Scratch, c: int) -> None:
+def load_states(buckets: Buckets, scratch: BucketScratch, c: int) -> None:
     """Write the tables of component c, into `scratch.tables`, without its rows."""
     tables, value, state_start = scratch.tables, buckets.state_value, buckets.state_start
     table_start, cells, width = buckets.table_start, buckets.cells, buckets.width

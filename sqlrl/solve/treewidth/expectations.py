@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.solve.treewidth.buckets import Buckets, Scratch, load_states, project, row_cells
+from sqlrl.solve.treewidth.buckets import Buckets, BucketScratch, load_states, project, row_cells
 
 LISTED = 1024
 """Cells of the largest table whose rows have their cells listed."""
@@ -28,7 +28,7 @@ class RowCells(NamedTuple):
     cell: npt.NDArray[np.int32]  # places in the tables of the component
 
 
-def list_row_cells(buckets: Buckets, scratch: Scratch) -> RowCells:
+def list_row_cells(buckets: Buckets, scratch: BucketScratch) -> RowCells:
     """Find the cells of all rows in narrow tables."""
     start = np.zeros(len(buckets.row) + 1, dtype=np.int64)
     cell = np.empty(0, dtype=np.int32)
@@ -40,7 +40,7 @@ def list_row_cells(buckets: Buckets, scratch: Scratch) -> RowCells:
 
 
 @kernel
-def _list(buckets: Buckets, scratch: Scratch, start: IntArray, cell: npt.NDArray[np.int32], fill: bool) -> None:
+def _list(buckets: Buckets, scratch: BucketScratch, start: IntArray, cell: npt.NDArray[np.int32], fill: bool) -> None:
     # How many cells each row has, into the place after its own; or the cells, where these numbers are sums already.
     for i in range(len(buckets.cells)):
         if buckets.cells[i] > LISTED:
@@ -55,7 +55,7 @@ def _list(buckets: Buckets, scratch: Scratch, start: IntArray, cell: npt.NDArray
 
 
 @inner
-def _load(buckets: Buckets, scratch: Scratch, listed: RowCells, c: int) -> None:
+def _load(buckets: Buckets, scratch: BucketScratch, listed: RowCells, c: int) -> None:
     # As `load`.
     load_states(buckets, scratch, c)
     rows, row_start, cost, tables, cell = buckets.row, buckets.row_start, buckets.cost, scratch.tables, scratch.cell
@@ -98,7 +98,7 @@ def _condition(table: FloatArray, width: int, message: FloatArray) -> float:
 
 
 @inner
-def _rise(buckets: Buckets, scratch: Scratch, listed: RowCells, c: int) -> float:
+def _rise(buckets: Buckets, scratch: BucketScratch, listed: RowCells, c: int) -> float:
     # The log partition function of component c, and conditional probabilities in its tables.
     _load(buckets, scratch, listed, c)
     tables, message, cell = scratch.tables, scratch.message, scratch.cell
@@ -120,7 +120,7 @@ def _rise(buckets: Buckets, scratch: Scratch, listed: RowCells, c: int) -> float
 
 
 @inner
-def _fall(buckets: Buckets, scratch: Scratch, c: int) -> None:
+def _fall(buckets: Buckets, scratch: BucketScratch, c: int) -> None:
     # From conditional probabilities to those of the cells of every table, the root's first.
     tables, cell, sums = scratch.tables, scratch.cell, scratch.sums
     table_start, cells, parent = buckets.table_start, buckets.cells, buckets.parent
@@ -141,7 +141,7 @@ def _fall(buckets: Buckets, scratch: Scratch, c: int) -> None:
 
 @inner
 def _read(
-    buckets: Buckets, scratch: Scratch, listed: RowCells, c: int, state: FloatArray, violated: FloatArray
+    buckets: Buckets, scratch: BucketScratch, listed: RowCells, c: int, state: FloatArray, violated: FloatArray
 ) -> None:
     # Probabilities of the states of each variable, and that each row is violated, from those of cells.
     tables, table_start, cells, widths = scratch.tables, buckets.table_start, buckets.cells, buckets.width
@@ -168,7 +168,7 @@ def _read(
 @kernel
 def expectations(
     buckets: Buckets,
-    scratch: Scratch,
+    scratch: BucketScratch,
     listed: RowCells,
     components: IntArray,
     work: IntArray,

@@ -13,7 +13,7 @@ from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import inner, kernel
 
 
-class Graph(NamedTuple):
+class InteractionGraph(NamedTuple):
     """Pairs of variables in a hash table, and the half-edges of each variable in a linked list."""
 
     table: IntArray  # open addressing: smaller * v + larger of each pair, -1 where empty; the length is a power of two
@@ -44,7 +44,7 @@ def joined(table: IntArray, v: int, a: int, b: int) -> bool:
 
 
 @inner
-def join(graph: Graph, u: int, v: int) -> bool:
+def join(graph: InteractionGraph, u: int, v: int) -> bool:
     """Add a pair, for which there is room, unless it is there; returns whether it was not."""
     key = min(u, v) * len(graph.head) + max(u, v)
     i = _slot(graph.table, key)
@@ -69,15 +69,17 @@ def _rehash(old: IntArray, new: IntArray) -> None:
             new[_slot(new, key)] = key
 
 
-def empty_graph(v: int) -> Graph:
+def empty_graph(v: int) -> InteractionGraph:
     """Return a graph of v variables without pairs, and without room for any."""
     none = np.full(v, -1, dtype=np.int64)
     empty = np.empty(0, dtype=np.int64)
     degree, mates = np.zeros(v, dtype=np.int64), np.zeros(v, dtype=np.int64)
-    return Graph(np.full(16, -1, dtype=np.int64), empty, empty, none, degree, mates, np.zeros(1, dtype=np.int64))
+    return InteractionGraph(
+        np.full(16, -1, dtype=np.int64), empty, empty, none, degree, mates, np.zeros(1, dtype=np.int64)
+    )
 
 
-def grown(graph: Graph, room: int) -> Graph:
+def grown(graph: InteractionGraph, room: int) -> InteractionGraph:
     """Return the graph with room for so many more pairs; for twice as many as it has, if it must grow."""
     pairs = int(graph.edges[0]) + room
     if 2 * pairs <= len(graph.target):
@@ -91,7 +93,9 @@ def grown(graph: Graph, room: int) -> Graph:
 
 
 @kernel
-def join_rows(graph: Graph, row_start: IntArray, variable: IntArray, skip: BoolArray, first: int, limit: int) -> int:
+def join_rows(
+    graph: InteractionGraph, row_start: IntArray, variable: IntArray, skip: BoolArray, first: int, limit: int
+) -> int:
     """Join the variables of rows from `first` on, except of `skip`; return the row before which room or (about) `limit` steps ended, or r."""
     steps = 0
     for j in range(first, len(skip)):
@@ -109,7 +113,9 @@ def join_rows(graph: Graph, row_start: IntArray, variable: IntArray, skip: BoolA
 
 
 @kernel
-def later_neighbours(graph: Graph, sequence: IntArray, place: IntArray, start: IntArray, scope: IntArray) -> None:
+def later_neighbours(
+    graph: InteractionGraph, sequence: IntArray, place: IntArray, start: IntArray, scope: IntArray
+) -> None:
     """List the later neighbours of each variable, ascending, as places in `sequence`; with an empty `scope` only `start` is written."""
     for i in range(len(sequence)):
         count, h = 0, graph.head[sequence[i]]

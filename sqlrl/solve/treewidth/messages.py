@@ -6,7 +6,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.solve.treewidth.buckets import Buckets, Scratch, load, project
+from sqlrl.solve.treewidth.buckets import Buckets, BucketScratch, load, project
 
 
 @inner
@@ -28,7 +28,7 @@ def _reduce(table: FloatArray, width: int, total: bool, message: FloatArray) -> 
 
 
 @inner
-def _collect(buckets: Buckets, scratch: Scratch, c: int, total: bool, centred: bool) -> float:
+def _collect(buckets: Buckets, scratch: BucketScratch, c: int, total: bool, centred: bool) -> float:
     # Fill the tables of component c and send all messages up; returns its best score, or its log partition function.
     # Centred messages have 0 as their greatest entry, so that rounding does not grow with the component.
     load(buckets, scratch, c)
@@ -53,7 +53,7 @@ def _collect(buckets: Buckets, scratch: Scratch, c: int, total: bool, centred: b
 
 
 @inner
-def _trace(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: BoolArray) -> None:
+def _trace(buckets: Buckets, scratch: BucketScratch, c: int, chosen: IntArray, world: BoolArray) -> None:
     # Read the best states off the tables of component c, from its root on; of equals the lowest.
     tables, table_start, widths = scratch.tables, buckets.table_start, buckets.width
     dim, dim_start, atoms, state_start = buckets.dim, buckets.dim_start, buckets.state_atom, buckets.state_start
@@ -74,7 +74,7 @@ def _trace(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: 
 
 
 @inner
-def best_world(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: BoolArray) -> bool:
+def best_world(buckets: Buckets, scratch: BucketScratch, c: int, chosen: IntArray, world: BoolArray) -> bool:
     """Find a best world of one component, with the arrays of `best_worlds`; False, and nothing written, if there is none."""
     if _collect(buckets, scratch, c, False, False) == -np.inf:
         return False
@@ -84,7 +84,7 @@ def best_world(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, wor
 
 @kernel
 def best_worlds(
-    buckets: Buckets, scratch: Scratch, work: IntArray, first: int, chosen: IntArray, world: BoolArray, limit: int
+    buckets: Buckets, scratch: BucketScratch, work: IntArray, first: int, chosen: IntArray, world: BoolArray, limit: int
 ) -> tuple[int, bool]:
     """Find a best world of each component from `first` on, for about `limit` steps; each takes `work` of them, shape (c,).
 
@@ -124,7 +124,7 @@ def _gather(table: FloatArray, width: int, cell: IntArray, total: bool, out: Flo
 
 
 @inner
-def _distribute(buckets: Buckets, scratch: Scratch, c: int, total: bool) -> None:
+def _distribute(buckets: Buckets, scratch: BucketScratch, c: int, total: bool) -> None:
     # Send messages down in component c: each table then holds the scores of its cells with all else at its best, or
     # the logarithms of their probabilities, up to a constant.
     tables, message, cell, sums = scratch.tables, scratch.message, scratch.cell, scratch.sums
@@ -186,7 +186,7 @@ def _compare(table: FloatArray, total: bool, state: FloatArray, other: FloatArra
 @kernel
 def beliefs(
     buckets: Buckets,
-    scratch: Scratch,
+    scratch: BucketScratch,
     work: IntArray,
     first: int,
     total: bool,

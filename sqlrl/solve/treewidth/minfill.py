@@ -12,7 +12,7 @@ import numpy as np
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
 from sqlrl.solve.structure import Sides, pointers
-from sqlrl.solve.treewidth.interaction import Graph, empty_graph, grown, join, join_rows, joined
+from sqlrl.solve.treewidth.interaction import InteractionGraph, empty_graph, grown, join, join_rows, joined
 
 VARIABLE_CELLS = 32
 """A component may have this many cells for each of its variables, however long it is."""
@@ -26,7 +26,7 @@ SLICE = 20_000_000
 _DONE, _MORE, _ROOM = 0, 1, 2
 
 
-class Search(NamedTuple):
+class OrderSearch(NamedTuple):
     """What the search for an order reads and changes."""
 
     # Shape (v,): states of each variable, at least two, so that a bound on cells bounds the number of neighbours too.
@@ -46,7 +46,7 @@ class Search(NamedTuple):
 
 
 @kernel
-def _peel(graph: Graph, search: Search) -> None:
+def _peel(graph: InteractionGraph, search: OrderSearch) -> None:
     # Eliminate leaves, always the highest of a component, so that the root of a tree is its lowest variable.
     for c in range(len(search.within)):
         at = search.start[c]
@@ -96,7 +96,7 @@ def _sift(key: IntArray, heap: IntArray, where: IntArray, v: int, size: int) -> 
 
 
 @inner
-def _look(graph: Graph, search: Search, v: int) -> int:
+def _look(graph: InteractionGraph, search: OrderSearch, v: int) -> int:
     # List the neighbours of v, and drop the eliminated ones from its half-edges.
     target, link, gone, near = graph.target, graph.link, search.gone, search.near
     count, before, h = 0, -1, graph.head[v]
@@ -116,7 +116,7 @@ def _look(graph: Graph, search: Search, v: int) -> int:
 
 
 @inner
-def _price(graph: Graph, search: Search, v: int, bound: int, most: int) -> int:
+def _price(graph: InteractionGraph, search: OrderSearch, v: int, bound: int, most: int) -> int:
     # The key of v; returns the steps it took.
     search.key[v] = NEVER
     if graph.degree[v] > most:
@@ -136,7 +136,7 @@ def _price(graph: Graph, search: Search, v: int, bound: int, most: int) -> int:
 
 
 @inner
-def _shared(graph: Graph, search: Search, u: int, v: int, bound: int, size: int) -> int:
+def _shared(graph: InteractionGraph, search: OrderSearch, u: int, v: int, bound: int, size: int) -> int:
     # The new pair u, v is no longer missing around the common neighbours of both; returns the steps it took.
     table, target, link = graph.table, graph.target, graph.link
     gone, key, heap, where = search.gone, search.key, search.heap, search.where
@@ -154,7 +154,7 @@ def _shared(graph: Graph, search: Search, u: int, v: int, bound: int, size: int)
 
 
 @inner
-def _remove(graph: Graph, search: Search, x: int, bound: int, most: int, size: int) -> int:
+def _remove(graph: InteractionGraph, search: OrderSearch, x: int, bound: int, most: int, size: int) -> int:
     # Eliminate x, which left the heap: join its neighbours and price them anew; returns the steps it took.
     table, degree = graph.table, graph.degree
     key, heap, where = search.key, search.heap, search.where
@@ -177,7 +177,7 @@ def _remove(graph: Graph, search: Search, x: int, bound: int, most: int, size: i
 
 
 @kernel
-def _min_fill(graph: Graph, search: Search, bound: int, total: int, most: int, limit: int) -> int:
+def _min_fill(graph: InteractionGraph, search: OrderSearch, bound: int, total: int, most: int, limit: int) -> int:
     # Order what the leaves left over; returns _DONE, or why it stopped for now.
     steps = 0
     c, loaded, size, at = search.progress[0], search.progress[1], search.progress[2], search.progress[3]
@@ -225,10 +225,10 @@ def _min_fill(graph: Graph, search: Search, bound: int, total: int, most: int, l
     return _DONE
 
 
-def start_search(component: IntArray, size: IntArray, allowed: BoolArray, most: int) -> Search:
+def start_search(component: IntArray, size: IntArray, allowed: BoolArray, most: int) -> OrderSearch:
     """Prepare the search for elimination orders of `allowed` components, which is overwritten; a table has room for `most` neighbours."""
     v, members = len(component), np.bincount(component, minlength=len(allowed))
-    return Search(
+    return OrderSearch(
         width=np.maximum(size, 2).astype(np.float64),
         member=np.argsort(component, kind="stable"),
         start=pointers(members),
@@ -245,7 +245,9 @@ def start_search(component: IntArray, size: IntArray, allowed: BoolArray, most: 
     )
 
 
-def search_order(sides: Sides, skip: BoolArray, search: Search, bound: int, total: int, most: int) -> Graph:
+def search_order(
+    sides: Sides, skip: BoolArray, search: OrderSearch, bound: int, total: int, most: int
+) -> InteractionGraph:
     """Order the variables of all allowed components into `search.order`; return the graph with all pairs that elimination added."""
     # Components with more than `bound` cells in a table, or `total` in all tables, leave `search.within`; rows of `skip` join nothing.
     room = most * most + 2

@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.structure import Rows, Sides, Variables, pointers, ragged_ranges, sides_of, variables_of
+from sqlrl.solve.structure import Sides, StateVariables, StructureRows, pointers, ragged_ranges, sides_of, variables_of
 from sqlrl.solve.treewidth.interaction import later_neighbours
 from sqlrl.solve.treewidth.minfill import search_order, start_search
 
@@ -29,7 +29,7 @@ COMPONENT_CELLS = 2**22
 class Order:
     """In which order to eliminate variables, and between which of them tables stand."""
 
-    variables: Variables
+    variables: StateVariables
     sides: Sides
     component: IntArray  # shape (v,): of each variable, in ascending order of the first variable
     within: BoolArray  # shape (components,): which stay within the bounds
@@ -64,7 +64,9 @@ def _wide(sides: Sides, width: IntArray, bound: int) -> BoolArray:
     return wide
 
 
-def elimination_order(rows: Rows, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS) -> Order:
+def elimination_order(
+    rows: StructureRows, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS
+) -> Order:
     """Find an elimination order for every component whose tables stay within bounds; the same for the same input.
 
     Min-fill (Kjaerulff, "Triangulation of graphs", 1990), among the variables whose tables are small enough; ties go to the smaller table,
@@ -102,7 +104,7 @@ def elimination_order(rows: Rows, *, bucket_cells: int = BUCKET_CELLS, component
     return Order(variables, sides, component, within, sequence, pointers(size[within]), scope_start, scope)
 
 
-def part_of_order(order: Order, rows: Rows, atoms: BoolArray) -> Order:
+def part_of_order(order: Order, rows: StructureRows, atoms: BoolArray) -> Order:
     """Return what `elimination_order` finds under the same bounds for whole components, those of `atoms`, without another search."""
     variables = variables_of(rows)
     chosen = np.zeros(len(order.variables.exact), dtype=np.bool_)

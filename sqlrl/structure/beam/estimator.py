@@ -26,10 +26,18 @@ from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.structure.beam.clauses import ALL, Language, Operations, SearchClause, place_of
 from sqlrl.structure.beam.scores import Member
-from sqlrl.structure.beam.search import Added, ClauseSearcher, Learned, SearchParameters, SoFar, Step, Strategy
+from sqlrl.structure.beam.search import (
+    Added,
+    ClauseSearcher,
+    SearchParameters,
+    SearchResult,
+    SearchStep,
+    SoFar,
+    Strategy,
+)
 from sqlrl.structure.relearning import Relearning, Then, relearner
 from sqlrl.training.clause_search import ClauseSearch, GivenRule, SearchRun
-from sqlrl.training.fit import DONE, INTERRUPTED, Asked, Fit, Taken
+from sqlrl.training.fit import DONE, INTERRUPTED, Fit, FitOptions, Taken
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.records import Iteration, iteration_table
 from sqlrl.wording import counted
@@ -146,7 +154,7 @@ class Searching(Fitted, Relearning):
         ]
 
     def _fit(
-        self, db: TrainingDatabase, model: Model | None, examples: object, following: Asked, limit: int | None
+        self, db: TrainingDatabase, model: Model | None, examples: object, following: FitOptions, limit: int | None
     ) -> Self:
         """Search, and learn the weights of what was found."""
         learner = relearner(self.then)
@@ -190,7 +198,7 @@ class Searching(Fitted, Relearning):
         starts: Callable[[Language, Sequence[SearchClause | None]], Sequence[SearchClause]],
         fit: Fit,
         ended: Callable[
-            [Learned, list[Rule]], Sought
+            [SearchResult, list[Rule]], Sought
         ],  # makes what was sought of what was found and the rules of the model
         origins: Sequence[GivenRule],  # what clauses of the search are made of
     ) -> Sought:
@@ -213,12 +221,12 @@ class Searching(Fitted, Relearning):
         after = None if fit.saved is None else fit.saved.arrays
         before = 0 if after is None else int(after["statements"])
 
-        def sought(found: Learned) -> Sought:
+        def sought(found: SearchResult) -> Sought:
             kept = [rules[i] for i in found.kept]
             made = ended(found, [*kept, *(Rule(as_written(each.clause, origins)) for each in found.added)])
             return replace(made, statements=before + search.source.statements)
 
-        def report(step: Step, so_far: SoFar | None) -> None:
+        def report(step: SearchStep, so_far: SoFar | None) -> None:
             step = replace(step, statements=before + step.statements)
             if so_far is None:
                 fit.step(step, fit.done)
@@ -281,7 +289,7 @@ class Sought:
     """What a search has come to."""
 
     model: Model  # declarations and rules, whose weights are still to be learned
-    found: Learned
+    found: SearchResult
     given: Sequence[GivenRule]  # what clauses of the search are made of
     equalities: tuple[str, ...]
     remark: str | None  # what there is to say of it
@@ -368,7 +376,7 @@ class MSL(Searching):
         model: Model | None = None,
         *,
         examples: object = None,
-        callback: Callable[[Step], object] | None = None,
+        callback: Callable[[SearchStep], object] | None = None,
         checkpoint: bool = False,
         resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
@@ -384,7 +392,7 @@ class MSL(Searching):
         examples : query or list of names, optional
             What to learn from; all examples by default.
         callback : callable, optional
-            Called with a `Step` after each step of the search.
+            Called with a `SearchStep` after each step of the search.
         checkpoint : bool
             Save the run in the database after each clause that is added (`sqlrl.learner_state`), so that it can be resumed.
         resume : int, optional
@@ -420,7 +428,7 @@ class MSL(Searching):
 
         with db.advanced.learning.clause_search(model, examples=examples, limit=limit) as search:
 
-            def ended(found: Learned, rules: list[Rule]) -> Sought:
+            def ended(found: SearchResult, rules: list[Rule]) -> Sought:
                 remark = (
                     f"none of {counted(found.candidates, 'candidate')} raises the score by more than its literals cost: lower {Parameter('penalty', Written(f'{self.penalty:g}'))}, or "
                     "look whether predicates share constants"

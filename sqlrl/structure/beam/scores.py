@@ -37,7 +37,7 @@ class Member(NamedTuple):
         return not self.hard and self.fixed is None
 
 
-class Rows(NamedTuple):
+class AtomShares(NamedTuple):
     """Atoms of a predicate, a row for those that are alike."""
 
     says: FloatArray  # by how much n of each learned clause grows if the atom is true, shape (r, m)
@@ -54,7 +54,7 @@ class Scored:
     weights: FloatArray  # of the k members that are learned, shape (k,)
     value: float  # the weighted pseudo-log-likelihood less the Gaussian prior
     atoms: Mapping[str, PartitionRows]  # the atoms of each predicate by what the members say
-    rows: Mapping[str, Rows]  # what the k members say of the atoms of each predicate
+    rows: Mapping[str, AtomShares]  # what the k members say of the atoms of each predicate
 
 
 class Gain(NamedTuple):
@@ -112,7 +112,7 @@ class Objective:
             # What a clause says of atoms is shared out among those that were alike.
             share = rows.share[found.parent] * found.atoms / model.atoms[name].partition.count[found.parent]
             says = np.column_stack([rows.says[found.parent], found.says])
-            parts.append(Rows(says, rows.truth[found.parent], share, rows.offset[found.parent]))
+            parts.append(AtomShares(says, rows.truth[found.parent], share, rows.offset[found.parent]))
         weights, value = self._optimum(_stacked(parts, k + 1), np.append(model.weights, 0.0), tolerance)
         return Gain(value - model.value, float(weights[k]), weights)
 
@@ -127,7 +127,7 @@ class Objective:
             self._programs[candidate] = {name: self._cells_of(name).program(own) for name, own in terms.items()}
         return self._programs[candidate]
 
-    def _optimum(self, rows: Rows, start: FloatArray, tolerance: float) -> tuple[FloatArray, float]:
+    def _optimum(self, rows: AtomShares, start: FloatArray, tolerance: float) -> tuple[FloatArray, float]:
         """Maximise the score by damped Newton steps."""
         point, value = start, self._value(rows, start)
         for _ in range(STEPS):
@@ -153,12 +153,12 @@ class Objective:
             point, value = following, new
         return point, value
 
-    def _value(self, rows: Rows, weights: FloatArray) -> float:
+    def _value(self, rows: AtomShares, weights: FloatArray) -> float:
         margin = rows.truth * (rows.says @ weights + rows.offset)
         return float(rows.share @ special.log_expit(margin)) - self.strength / 2 * float(weights @ weights)
 
 
-def _rows(partition: Partition, odds: FloatArray, members: Sequence[Member]) -> Rows:
+def _rows(partition: Partition, odds: FloatArray, members: Sequence[Member]) -> AtomShares:
     """Return what the members say of the atoms of a predicate, of whose rows `odds` are the log-odds by soft evidence."""
     sign = np.array([member.sign for member in members], dtype=np.int64)
     hard = np.array([member.hard for member in members], dtype=np.int64)
@@ -169,7 +169,7 @@ def _rows(partition: Partition, odds: FloatArray, members: Sequence[Member]) -> 
     says = ((positive - negative) * sign).astype(np.float64)
     share = np.where(held, 0.0, partition.count / max(partition.domain.count, 1))
     learned = [i for i, member in enumerate(members) if member.learned]
-    return Rows(says[:, learned], np.where(partition.truth, 1.0, -1.0), share, odds + says @ fixed)
+    return AtomShares(says[:, learned], np.where(partition.truth, 1.0, -1.0), share, odds + says @ fixed)
 
 
 def _dense(matrix: Matrix) -> IntArray:
@@ -177,7 +177,7 @@ def _dense(matrix: Matrix) -> IntArray:
     return found
 
 
-def _stacked(parts: Sequence[Rows], width: int) -> Rows:
+def _stacked(parts: Sequence[AtomShares], width: int) -> AtomShares:
     if not parts:
-        return Rows(np.zeros((0, width)), *[np.zeros(0)] * 3)
-    return Rows(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        return AtomShares(np.zeros((0, width)), *[np.zeros(0)] * 3)
+    return AtomShares(*(np.concatenate(each) for each in zip(*parts, strict=True)))

@@ -32,7 +32,7 @@ class SearchParameters:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ScoredClause:
     """A candidate with what it adds to the score, less what its literals cost."""
 
     clause: SearchClause
@@ -42,7 +42,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Step:
+class SearchStep:
     """How far a search is: candidates scored so far, statements that counted, clauses added, and the score less costs."""
 
     candidates: int
@@ -59,11 +59,11 @@ class Step:
 class SoFar:
     """What a search has come to when it has added a clause: what was found, and what it goes on from."""
 
-    found: Callable[[], Learned]
+    found: Callable[[], SearchResult]
     state: Callable[[], dict[str, Any]]
 
 
-Report = Callable[[Step, SoFar | None], None]
+Report = Callable[[SearchStep, SoFar | None], None]
 """What a search calls after each step, with what it has come to where a clause was added."""
 
 
@@ -78,7 +78,7 @@ class Added:
 
 
 @dataclass
-class Learned:
+class SearchResult:
     """What a search found."""
 
     model: Scored  # the members that the search began with and are left, then what it added
@@ -115,7 +115,7 @@ class ClauseSearcher:
         starts: Sequence[SearchClause],
         removable: Sequence[bool],  # which members may go in the end
         after: Mapping[str, Any] | None = None,  # what was saved of a search that goes on
-    ) -> Learned:
+    ) -> SearchResult:
         """Search from some clauses."""
         with seldom_sought():
             return self._run(members, starts, removable, after)
@@ -126,7 +126,7 @@ class ClauseSearcher:
         starts: Sequence[SearchClause],
         removable: Sequence[bool],
         after: Mapping[str, Any] | None,
-    ) -> Learned:
+    ) -> SearchResult:
         added: list[Added] = []
         given, begun = len(members), None
         if after is not None:
@@ -164,11 +164,11 @@ class ClauseSearcher:
                 "costs": np.array(costs),
             }
 
-        return SoFar(lambda: Learned(model, list(range(given)), clauses, candidates), state)
+        return SoFar(lambda: SearchResult(model, list(range(given)), clauses, candidates), state)
 
     # ---- one search ------------------------------------------------------------------------------------------
 
-    def _best(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> Found | None:
+    def _best(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> ScoredClause | None:
         """Return the clause to add next; None if none raises the score."""
         search = self._beam if self.parameters.strategy == "beam" else self._shortest
         found = search(model, starts, known)
@@ -180,9 +180,9 @@ class ClauseSearcher:
         good = [each for each in precise if self._is_good(each)]
         return min(good, key=_order, default=None)
 
-    def _beam(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> list[Found]:
+    def _beam(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> list[ScoredClause]:
         """Return the good candidates of a beam search."""
-        seen, found = set(known), list[Found]()
+        seen, found = set(known), list[ScoredClause]()
         beam: Iterable[SearchClause] = starts
         best, unchanged = 0.0, 0
         while unchanged < self.parameters.unchanged:
@@ -195,7 +195,7 @@ class ClauseSearcher:
             best, unchanged = (top, 0) if top > best else (best, unchanged + 1)
         return found
 
-    def _shortest(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> list[Found]:
+    def _shortest(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> list[ScoredClause]:
         """Return the good candidates of the least length that has any."""
         seen, layer = set(known), list(starts)
         for _ in range(self.language.max_literals):
@@ -210,7 +210,7 @@ class ClauseSearcher:
 
     def _scored(
         self, model: Scored, clauses: Iterable[SearchClause], seen: set[Instance], *, good: bool = True
-    ) -> list[Found]:
+    ) -> list[ScoredClause]:
         """Score the candidates that differ by a literal from some clauses and were not seen; return the good ones, or all."""
         fresh: dict[Instance, SearchClause] = {}
         for clause in clauses:
@@ -233,20 +233,20 @@ class ClauseSearcher:
         self._say(model)
         return found
 
-    def _found(self, clause: SearchClause, instance: Instance, gain: Gain) -> Found:
-        return Found(clause, instance, gain.gain - self.parameters.penalty * clause.distance, gain.weight)
+    def _found(self, clause: SearchClause, instance: Instance, gain: Gain) -> ScoredClause:
+        return ScoredClause(clause, instance, gain.gain - self.parameters.penalty * clause.distance, gain.weight)
 
-    def _is_good(self, found: Found) -> bool:
+    def _is_good(self, found: ScoredClause) -> bool:
         return found.gain > 0 and abs(found.weight) >= self.parameters.least_weight
 
     def _say(self, model: Scored, so_far: SoFar | None = None) -> None:
         if self._report is not None:
             score = model.value - self._costs
-            self._report(Step(self._candidates, self.source.statements, self._added, score), so_far)
+            self._report(SearchStep(self._candidates, self.source.statements, self._added, score), so_far)
 
     # ---- what says nothing -----------------------------------------------------------------------------------
 
-    def _pruned(self, model: Scored, given: int, added: list[Added], removable: Sequence[bool]) -> Learned:
+    def _pruned(self, model: Scored, given: int, added: list[Added], removable: Sequence[bool]) -> SearchResult:
         """Take out clauses one by one, those with the least weights first, as long as the score is no lower without one."""
         kept, left = list(range(given)), list(added)
         for place, is_added in self._by_weight(model, given, removable):
@@ -263,7 +263,7 @@ class ClauseSearcher:
                 left.remove(added[place])
             else:
                 kept.remove(place)
-        return Learned(model, kept, left, self._candidates)
+        return SearchResult(model, kept, left, self._candidates)
 
     def _by_weight(self, model: Scored, given: int, removable: Sequence[bool]) -> Iterator[tuple[int, bool]]:
         """Return which clauses may go: their place among those that were given or added, and whether they were added."""
@@ -274,7 +274,7 @@ class ClauseSearcher:
             yield (i - given, True) if i >= given else (i, False)
 
 
-def _order(found: Found) -> tuple[float, int, str]:
+def _order(found: ScoredClause) -> tuple[float, int, str]:
     """The best first; of those that are as good the shortest."""
     return -found.gain, len(found.clause.literals), str(found.instance.shape)
 

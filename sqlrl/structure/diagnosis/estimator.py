@@ -25,7 +25,7 @@ from sqlrl.report import Table
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, KEEP, Language, Operations, SearchClause
 from sqlrl.structure.beam.estimator import SearchCommon, Searching, Sought, member_of, starting_clause
-from sqlrl.structure.beam.search import ClauseSearcher, Learned, Step
+from sqlrl.structure.beam.search import ClauseSearcher, SearchResult, SearchStep
 from sqlrl.structure.diagnosis.bins import THRESHOLD, check_threshold
 from sqlrl.structure.diagnosis.diagnosis import Diagnosis, diagnosis
 from sqlrl.structure.diagnosis.found_mapping import find_mapping
@@ -169,7 +169,7 @@ class Transfer(Searching):
         model: Model,
         *,
         examples: object = None,
-        callback: Callable[[Step], object] | None = None,
+        callback: Callable[[SearchStep], object] | None = None,
         checkpoint: bool = False,
         resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
@@ -226,7 +226,7 @@ class Transfer(Searching):
             held = [i for i in range(len(search.rules)) if not (self.further and i in revised)]
             begun = replace(search, rules=[search.rules[i] for i in held])
 
-            def ended(found: Learned, rules: list[Rule]) -> Sought:
+            def ended(found: SearchResult, rules: list[Rule]) -> Sought:
                 left = dropped
                 if self.further:
                     found, rules, without = in_place(found, rules, held, [each.rule for each in search.rules])

@@ -10,27 +10,27 @@ from sqlrl.logic.model import Rule
 from sqlrl.logic.shapes import Instance
 from sqlrl.structure.beam.clauses import SearchClause
 from sqlrl.structure.beam.scores import Scored
-from sqlrl.structure.beam.search import ClauseSearcher, Found, Learned
+from sqlrl.structure.beam.search import ClauseSearcher, ScoredClause, SearchResult
 
 
 class RepairSearch(ClauseSearcher):
     """Searches for replacements of clauses in question: at most one of each, with a weight of the sign that its origin speaks for."""
 
-    def _best(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> Found | None:
+    def _best(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> ScoredClause | None:
         # In a noisy domain several clauses raise the score beside the right one, and together they could do what it does and drive it out.
         # What was added is a start as well: a clause in question that has an answer is there twice.
         asked = Counter(each.origin for each in starts)
         return super()._best(model, [each for each in starts if asked[each.origin] == 1], known)
 
-    def _is_good(self, found: Found) -> bool:
+    def _is_good(self, found: ScoredClause) -> bool:
         # With a negative weight a clause says what its negation does: `!Old(x) v !Slow(x)` with -3 would stand for `!Old(x) v Slow(x)`. Where
         # `sign` is -1 the clause is the negation of what its origin says, and its weight is to be negative.
         return found.weight * found.clause.sign > 0 and super()._is_good(found)
 
 
 def in_place(
-    found: Learned, rules: Sequence[Rule], held: Sequence[int], given: Sequence[Rule]
-) -> tuple[Learned, list[Rule], list[Rule]]:
+    found: SearchResult, rules: Sequence[Rule], held: Sequence[int], given: Sequence[Rule]
+) -> tuple[SearchResult, list[Rule], list[Rule]]:
     """Put unchanged rules back in their places; return what was found without these, all rules, and rules in question without an answer."""
     # The rules of the search: what is left of those at the places `held` of the given ones and of unit clauses, then what was added.
     kept, added = rules[: len(found.kept)], rules[len(found.kept) :]

@@ -16,7 +16,7 @@ import numpy as np
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.structure.ilp.covers import Bits, counted_bits
 from sqlrl.structure.ilp.ranking import LITERAL, gains
-from sqlrl.structure.ilp.search import Judge, Met, Nodes, Outcome, Refiner, Threshold, Waiting, Wanted
+from sqlrl.structure.ilp.search import ClauseRefiner, Judge, Met, Nodes, Outcome, Threshold, Waiting, WantedComponents
 
 WIDTH = 30
 """Forms of each length that are refined."""
@@ -37,7 +37,7 @@ class _Forms(NamedTuple):
 class Beam:
     """Searches one bottom clause; `head`, uint64 of shape (w,), are the atoms that the head matches."""
 
-    def __init__(self, refiner: Refiner, judge: Judge, head: Bits) -> None:
+    def __init__(self, refiner: ClauseRefiner, judge: Judge, head: Bits) -> None:
         self._refiner, self._judge, self._head, self._parameters = refiner, judge, head, judge.parameters
         self._all = tuple(int(counted_bits(bits[None])[0]) for bits in (judge.positive, judge.negative))
         self._seen: set[tuple[int, ...]] = set()
@@ -65,7 +65,7 @@ class Beam:
         place = np.unique(keys, return_index=True)[1]
         refinement = self._refiner.refine(nodes, clause[place], literal[place], rows[place])
         if refinement.forms:
-            yield Wanted(refinement.forms, keep=keep)
+            yield WantedComponents(refinement.forms, keep=keep)
         return self._refiner.children(refinement)
 
     def _look(self, nodes: Nodes, length: int) -> Nodes:

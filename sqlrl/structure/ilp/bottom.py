@@ -22,7 +22,7 @@ import numpy as np
 from sqlrl.errors import BiasWarning, GroundingLimitError, InputError, ModelError, Parameter, warn
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.saturation import Saturated
-from sqlrl.logic.bias import CONSTANT, INPUT, OUTPUT, Bias, Mode
+from sqlrl.logic.bias import CONSTANT, INPUT, OUTPUT, Bias, BiasMode
 from sqlrl.logic.components import BodyLiteral, constant
 from sqlrl.logic.lexer import nearest
 from sqlrl.wording import counted
@@ -208,7 +208,7 @@ def _type_depths(bias: Bias) -> dict[str, int]:
     return depths
 
 
-def _depths(modes: Sequence[Mode], types: dict[str, int]) -> tuple[int | None, ...]:
+def _depths(modes: Sequence[BiasMode], types: dict[str, int]) -> tuple[int | None, ...]:
     """Return the depth of each mode's new variables, given those of the types."""
     found: list[int | None] = []
     for mode in modes:
@@ -217,7 +217,7 @@ def _depths(modes: Sequence[Mode], types: dict[str, int]) -> tuple[int | None, .
     return tuple(found)
 
 
-def _never(mode: Mode, bias: Bias, types: dict[str, int]) -> str:
+def _never(mode: BiasMode, bias: Bias, types: dict[str, int]) -> str:
     """Say why a mode is never reached."""
     missing = next(mode.places[i].type for i in mode.positions(INPUT) if mode.places[i].type not in types)
     givers = dict.fromkeys(

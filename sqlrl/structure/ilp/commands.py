@@ -26,7 +26,17 @@ from sqlrl.structure.ilp.bottom import BottomClause, BottomClauses
 from sqlrl.structure.ilp.covers import Bits, CoverageSource, Covers, Forms, counted_bits, packed, unpacked
 from sqlrl.structure.ilp.ranking import costs, rank
 from sqlrl.structure.ilp.scores import Scorer, likelihood_m
-from sqlrl.structure.ilp.search import Judge, Met, Outcome, Refiner, Search, Threshold, Waiting, Wanted, run_together
+from sqlrl.structure.ilp.search import (
+    BottomSearch,
+    ClauseRefiner,
+    Judge,
+    Met,
+    Outcome,
+    Threshold,
+    Waiting,
+    WantedComponents,
+    run_together,
+)
 from sqlrl.structure.ilp.settings import ILPParameters
 from sqlrl.wording import counted
 
@@ -46,7 +56,7 @@ Head = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundClause:
     """A clause that was found."""
 
     head: Head  # as in `BottomClause`
@@ -100,7 +110,7 @@ class Induction:
         # Positive atoms that may still become seeds.
         self._left = self._truth.copy()
         # All clauses that were kept, the theory's among them, each once, in the order in which they were met.
-        self.candidates: list[Found] = []
+        self.candidates: list[FoundClause] = []
         # For each threshold the number of clauses that failed it and none before it.
         self.missed: Counter[Threshold] = Counter()
         # Clauses scored, positive atoms searched, those whose search met as many clauses as it may, and literals of their bottom clauses.
@@ -132,7 +142,7 @@ class Induction:
             return sorted(set(self._chosen[self._chosen >= 0].tolist()))
         return list(self._theory)
 
-    def cover(self, found: Found) -> BoolArray:
+    def cover(self, found: FoundClause) -> BoolArray:
         """Return which target atoms a clause covers, shape (n,)."""
         rows = unpacked(self._bits(found.head, found.components)[None], len(self._truth))
         return rows.reshape(-1)
@@ -193,7 +203,9 @@ class Induction:
         def numbered(kept: Mapping[str, Any]) -> dict[str, Any]:
             return {**kept, "components": tuple(place[number] for number in kept["components"])}
 
-        self.candidates = [Found(**{**numbered(kept), "head": tuple(kept["head"])}) for kept in state["candidates"]]
+        self.candidates = [
+            FoundClause(**{**numbered(kept), "head": tuple(kept["head"])}) for kept in state["candidates"]
+        ]
         self._known = {self._key(found.head, found.components): i for i, found in enumerate(self.candidates)}
         self._theory = dict.fromkeys(state["theory"])
         for head, kept, seed in state["pool"]:
@@ -280,9 +292,9 @@ class Induction:
         positive = packed(left[None])[0] if self._parameters.command == "induce" else self._positive
         judge = Judge(positive, self._negative, int(self._truth.sum()), self._scorer, self._estimate, self._parameters)
         bottoms = [self._bottoms.of(facts, place, self._source.arguments[seed]) for place, seed in seeds]
-        search: type[Beam | Search] = Beam if self.ranks else Search
+        search: type[Beam | BottomSearch] = Beam if self.ranks else BottomSearch
         searches = [
-            search(Refiner(bottom, self._covers, self._forms), judge, self._head(bottom.head)).run()
+            search(ClauseRefiner(bottom, self._covers, self._forms), judge, self._head(bottom.head)).run()
             for bottom in bottoms
         ]
         outcomes = run_together(self._covers, searches)
@@ -349,7 +361,7 @@ class Induction:
                 int(counted_bits((bits & some)[None])[0]) for some in (self._positive, self._negative)
             )
             self._known[key] = len(self.candidates)
-            self.candidates.append(Found(head, met.components, positives, negatives, met.score, seed))
+            self.candidates.append(FoundClause(head, met.components, positives, negatives, met.score, seed))
         return self._known[key]
 
     def _key(self, head: Head, components: tuple[int, ...]) -> tuple[object, ...]:
@@ -382,7 +394,7 @@ class Induction:
                 # What is too large is passed over when its turn comes.
                 with suppress(GroundingLimitError):
                     bottoms.append(self._bottoms.of(facts, place, self._source.arguments[seed]))
-        grown = run_together(self._covers, [_shortest(Refiner(x, self._covers, self._forms)) for x in bottoms])
+        grown = run_together(self._covers, [_shortest(ClauseRefiner(x, self._covers, self._forms)) for x in bottoms])
         forms = {
             (bottom.head, component): None for bottom, found in zip(bottoms, grown, strict=True) for component in found
         }
@@ -396,7 +408,7 @@ class Induction:
         return likelihood_m(p, n, self._scorer.prior)
 
 
-def _shortest(refiner: Refiner) -> Waiting[list[int]]:
+def _shortest(refiner: ClauseRefiner) -> Waiting[list[int]]:
     """Return the components of the clauses with one body literal."""
     root = refiner.root()
     clause, literal = refiner.pairs(root)
@@ -404,6 +416,6 @@ def _shortest(refiner: Refiner) -> Waiting[list[int]]:
         return []
     refinement = refiner.refine(root, clause, literal, refiner.keys(root, clause, literal)[0])
     if refinement.forms:
-        yield Wanted(refinement.forms, keep=True)
+        yield WantedComponents(refinement.forms, keep=True)
     found: list[int] = refiner.components(refiner.children(refinement))[:, 0].tolist()
     return found

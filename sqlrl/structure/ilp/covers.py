@@ -77,7 +77,7 @@ class CoverageSource(Protocol):
         ...
 
 
-class Rows:
+class GrowingRows:
     """A two-dimensional array that grows by rows and becomes as wide as the widest; `fill` stands in columns that rows were not given."""
 
     def __init__(self, width: int, dtype: npt.DTypeLike, fill: int = 0) -> None:
@@ -123,7 +123,7 @@ def row_bytes(rows: npt.NDArray[Any]) -> list[bytes]:
     return found
 
 
-class Numbers:
+class KeyNumbers:
     """Numbers keys in the order in which they are added."""
 
     def __init__(self) -> None:
@@ -191,11 +191,11 @@ class Forms:
     def __init__(self, names: Components, arity: int) -> None:
         self._names, self._arity = names, arity
         self._kinds: dict[BodyLiteral, int] = {}
-        self._ways = Numbers()
+        self._ways = KeyNumbers()
         # Ways without a number: what their forms cover is not known yet, and several searches may wait for it.
         self._met: dict[bytes, tuple[Component, list[int]]] = {}
         # Of each way the form's number, and where each variable of the form comes from.
-        self._found = Rows(1, np.int64, NOTHING)
+        self._found = GrowingRows(1, np.int64, NOTHING)
 
     def literals(self, literals: Sequence[BodyLiteral]) -> Literals:
         """Return literals as rows."""
@@ -312,7 +312,7 @@ class Covers:
         self._source, self.size = source, len(source.truth)
         self.components: list[Component] = []
         self._numbers: dict[Component, int] = {}
-        self._bits = Rows(-(-self.size // 64), np.uint64)
+        self._bits = GrowingRows(-(-self.size // 64), np.uint64)
 
     @property
     def bits(self) -> Bits:

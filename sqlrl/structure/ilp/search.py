@@ -28,11 +28,11 @@ from sqlrl.structure.ilp.covers import (
     Bits,
     Covers,
     Forms,
+    GrowingRows,
+    KeyNumbers,
     Keys,
     Literals,
-    Numbers,
     Parents,
-    Rows,
     Ways,
     counted_bits,
     row_bytes,
@@ -98,7 +98,7 @@ class Refinement:
         return [] if self.new is None else [form for form, _ in self.new.ways.new.values()]
 
 
-class Refiner:
+class ClauseRefiner:
     """Refines clauses that are parts of one bottom clause."""
 
     def __init__(self, bottom: BottomClause, covers: Covers, forms: Forms) -> None:
@@ -110,9 +110,12 @@ class Refiner:
         self._literals = forms.literals(bottom.literals)
         # Of each component its literals, descending and counted from 1, the number of its form, the variable for each one of the
         # form, and the literals that share an existential variable with it.
-        self._numbers = Numbers()
-        self._members, self._global = Rows(1, np.int64), Rows(1, np.int64, NOTHING)
-        self._variables_of, self._touches = Rows(1, np.int64, NOTHING), Rows(len(bottom.literals), np.bool_)
+        self._numbers = KeyNumbers()
+        self._members, self._global = GrowingRows(1, np.int64), GrowingRows(1, np.int64, NOTHING)
+        self._variables_of, self._touches = (
+            GrowingRows(1, np.int64, NOTHING),
+            GrowingRows(len(bottom.literals), np.bool_),
+        )
         for rows in (self._members, self._global, self._variables_of, self._touches):
             rows.add(np.zeros((1, 0), dtype=np.int64))
         self._numbers.add(row_bytes(self._members.values))
@@ -216,14 +219,14 @@ class Refiner:
 # ---- searches side by side: what they wait for at the same time is asked of the database at once -----
 
 
-class Wanted(NamedTuple):
+class WantedComponents(NamedTuple):
     """Components that a search waits for; `keep` is whether larger ones may be built from them."""
 
     components: Sequence[Component]
     keep: bool
 
 
-Waiting = Generator[Wanted, None, Result]
+Waiting = Generator[WantedComponents, None, Result]
 """What goes on when the components that it yields are known to `Covers`."""
 
 
@@ -232,7 +235,7 @@ def run_together(covers: Covers, searches: Sequence[Waiting[Result]]) -> list[Re
     found: dict[int, Result] = {}
     left = dict(enumerate(searches))
     while left:
-        waiting: list[Wanted] = []
+        waiting: list[WantedComponents] = []
         for place, search in list(left.items()):
             try:
                 waiting.append(next(search))
@@ -312,10 +315,10 @@ class _Block:
     hopes: FloatArray
 
 
-class Search:
+class BottomSearch:
     """Searches one bottom clause; `head`, uint64 of shape (w,), are the atoms that the head matches."""
 
-    def __init__(self, refiner: Refiner, judge: Judge, head: Bits) -> None:
+    def __init__(self, refiner: ClauseRefiner, judge: Judge, head: Bits) -> None:
         self._refiner, self._judge, self._head = refiner, judge, head
         self._parameters = judge.parameters
         self._start = judge.scorer.seed() if self._parameters.above_seed else -np.inf
@@ -359,7 +362,7 @@ class Search:
             if len(clause):
                 refinement = self._refiner.refine(parents, clause, literal, rows[different])
                 if refinement.forms:
-                    yield Wanted(refinement.forms, keep=not last)
+                    yield WantedComponents(refinement.forms, keep=not last)
                 nodes = self._refiner.children(refinement)
                 mine = parents.take(slice(first, first + taken))
                 cover = self._refiner.cover(mine, self._head)[clause - first] & self._refiner.added(nodes)

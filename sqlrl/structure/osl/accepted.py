@@ -18,7 +18,7 @@ from sqlrl.ground.bindings import (
     WindowBindings,
 )
 from sqlrl.ground.network import IntArray
-from sqlrl.ground.rows import Rows, repeated
+from sqlrl.ground.rows import GroundRows, repeated
 from sqlrl.kernels import inner, kernel
 from sqlrl.logic.shapes import Shape
 from sqlrl.solve.structure import ragged_ranges
@@ -83,7 +83,7 @@ class AcceptedClauses:
             self._patterns[pattern] = _Clauses(len(pattern.parameters))
         self._patterns[pattern].add(np.asarray(constants, dtype=np.int32), np.asarray(clauses, dtype=np.int64))
 
-    def rows(self, window: WindowBindings, place: int) -> Rows:
+    def rows(self, window: WindowBindings, place: int) -> GroundRows:
         """Return the ground clauses that depend on the world in chosen example `place` of a window, by clause; identical ones are not merged."""
         room = self._room
         used = (0, 0)
@@ -141,11 +141,11 @@ class _Room:
         return larger
 
 
-def _in_order(clause: IntArray, length: IntArray, literals: IntArray) -> Rows:
+def _in_order(clause: IntArray, length: IntArray, literals: IntArray) -> GroundRows:
     order = np.argsort(clause, kind="stable")
     start = np.cumsum(length) - length
     length = length[order]
-    return Rows(clause[order], literals[ragged_ranges(start[order], length)], length, repeated(1, len(order)))
+    return GroundRows(clause[order], literals[ragged_ranges(start[order], length)], length, repeated(1, len(order)))
 
 
 @kernel

@@ -15,7 +15,7 @@ from sqlrl.logic.rules import Expansions, Rule
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.logic.terms import Atom, Formula, Term, Variable
 from sqlrl.structure.osl.accepted import NONE, AcceptedClauses
-from sqlrl.structure.osl.names import Numbers
+from sqlrl.structure.osl.names import StandingNumbers
 from sqlrl.structure.osl.patterns import PatternBook, formula_of, variable_names
 
 FIRST = 1 << 40
@@ -67,7 +67,7 @@ class KnownClauses:
         return other
 
 
-def accepted_of(book: PatternBook, additions: Sequence[Addition], numbers: Numbers) -> AcceptedClauses:
+def accepted_of(book: PatternBook, additions: Sequence[Addition], numbers: StandingNumbers) -> AcceptedClauses:
     """Return added clauses, numbered in their order from 0, for their ground clauses in a window."""
     accepted = AcceptedClauses()
     groups: dict[int, list[int]] = {}

@@ -29,7 +29,7 @@ from sqlrl.training.fit import Fit, Taken
 from sqlrl.training.labels import Names
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.ordering import Ordering
-from sqlrl.training.records import Progress
+from sqlrl.training.records import WindowProgress
 from sqlrl.training.stream import TrainingStream
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class OSL(OnlineEstimator, Relearning):
         model: Model,
         *,
         examples: object = None,
-        callback: Callable[[Progress], object] | None = None,
+        callback: Callable[[WindowProgress], object] | None = None,
         checkpoint: bool = False,
         resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,

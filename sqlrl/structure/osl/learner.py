@@ -25,10 +25,10 @@ from scipy import sparse
 
 from sqlrl.errors import InfeasibleError, InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.ground.rows import Rows
+from sqlrl.ground.rows import GroundRows
 from sqlrl.kernels import kernel
 from sqlrl.learn.adagrad import AdaGradRates, AdaGradState, new_state, update_clause, weight_after
-from sqlrl.learn.arrays import Tally, new_tally
+from sqlrl.learn.arrays import ClauseTally, new_tally
 from sqlrl.learn.learner import WindowReport, admitted
 from sqlrl.learn.rules import arrays_of, grown, longer, read, with_arrays
 from sqlrl.learn.settings import Parameters
@@ -53,9 +53,9 @@ from sqlrl.structure.osl.additions import (
     to_arrays,
 )
 from sqlrl.structure.osl.hypergraph import build_hypergraph
-from sqlrl.structure.osl.names import Numbers
+from sqlrl.structure.osl.names import StandingNumbers
 from sqlrl.structure.osl.patterns import PatternBook
-from sqlrl.structure.osl.search import Found, Mistakes, Searched, WindowSearch, edges_of_atoms, most_neighbours
+from sqlrl.structure.osl.search import FoundClauses, Mistakes, Searched, WindowSearch, edges_of_atoms, most_neighbours
 from sqlrl.structure.osl.settings import OSLParameters
 from sqlrl.structure.osl.stream import FactWindow
 from sqlrl.training.labels import InfeasibleTruth, Names, hamming_loss, no_infeasible_truth
@@ -67,7 +67,7 @@ _INFEASIBLE = ("clause", "example", "count")
 # ---- what steps are reported as ----------------------------------------------------------------------
 
 
-class Changes(NamedTuple):
+class StepChanges(NamedTuple):
     """What a step (from 1) changed: arrays of shape (k,), with the weights (log-odds) after the step."""
 
     step: int
@@ -82,7 +82,7 @@ def _step_table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=STEP_SCHEMA)
 
 
-def _change_table(changes: Sequence[Changes]) -> pa.Table:
+def _change_table(changes: Sequence[StepChanges]) -> pa.Table:
     """Return changes as rows of `WindowReport.changes`: ascending by step, then clause."""
     none = np.zeros(0, dtype=np.int64)
     steps = [none, *(np.full(len(x.clause), x.step - 1, dtype=np.int64) for x in changes)]
@@ -103,7 +103,7 @@ class Growing(NamedTuple):
     """Weights and counters of `size` clauses, in arrays with room for more; the `steps` of the state are not looked at."""
 
     state: AdaGradState
-    tally: Tally
+    tally: ClauseTally
     size: int
 
     @classmethod
@@ -113,19 +113,19 @@ class Growing(NamedTuple):
 
     def copy(self, size: int) -> Growing:
         """Return a copy for `size` clauses, at least as many as before; new ones are as if there from the first step."""
-        return Growing(grown(self.state, size), Tally(*(longer(x, size) for x in self._trimmed())), size)
+        return Growing(grown(self.state, size), ClauseTally(*(longer(x, size) for x in self._trimmed())), size)
 
     def with_room(self, size: int) -> Growing:
         """Return this for `size` clauses; its arrays are copied only when they are full."""
         if size <= len(self.state.weight):
             return self._replace(size=size)
         room = max(size, 2 * len(self.state.weight), 64)
-        return Growing(grown(self.state, room), Tally(*(longer(x, room) for x in self.tally)), size)
+        return Growing(grown(self.state, room), ClauseTally(*(longer(x, room) for x in self.tally)), size)
 
     def trimmed(self) -> Growing:
         """Return a copy without spare room."""
         arrays = {name: x[: self.size].copy() for name, x in arrays_of(self.state).items()}
-        return Growing(with_arrays(self.state, arrays), Tally(*self._trimmed()), self.size)
+        return Growing(with_arrays(self.state, arrays), ClauseTally(*self._trimmed()), self.size)
 
     def _trimmed(self) -> list[IntArray]:
         return [x[: self.size].copy() for x in self.tally]
@@ -142,7 +142,7 @@ def _weights_before(state: AdaGradState, clauses: IntArray, step: int, rates: Ad
 
 @kernel
 def _update(
-    state: AdaGradState, tally: Tally, clauses: IntArray, delta_n: IntArray, step: int, rates: AdaGradRates
+    state: AdaGradState, tally: ClauseTally, clauses: IntArray, delta_n: IntArray, step: int, rates: AdaGradRates
 ) -> FloatArray:
     """Take step `step` (from 1) in place for distinct clauses of its example, which a delta n of 0 only discounts; return weights after it."""
     weights = np.empty(len(clauses))
@@ -184,7 +184,7 @@ def _step_worlds(
 # ---- networks with further clauses -------------------------------------------------------------------
 
 
-def appended(network: Network, clauses: IntArray, rows: Rows) -> Network:
+def appended(network: Network, clauses: IntArray, rows: GroundRows) -> Network:
     """Append clauses with ascending ids above those of the network, and their ground clauses, in which `clause` counts the new ones from 0."""
     m, k = len(network.clauses), len(clauses)
     # Each ground clause has at least one literal.
@@ -211,7 +211,7 @@ def appended(network: Network, clauses: IntArray, rows: Rows) -> Network:
     )
 
 
-def _units(rows: Rows, atoms: int, clauses: int) -> sparse.csr_array:
+def _units(rows: GroundRows, atoms: int, clauses: int) -> sparse.csr_array:
     """How much n of each clause grows when an atom becomes true."""
     grows = np.where(rows.literals > 0, rows.multiplicity, -rows.multiplicity)
     matrix = sparse.coo_array((grows, (np.abs(rows.literals) - 1, rows.clause)), shape=(atoms, clauses)).tocsr()
@@ -262,7 +262,7 @@ def from_state(state: Mapping[str, npt.NDArray[Any]]) -> tuple[Kept, list[Shape]
     parts = []
     for name in ("model", "added"):
         weights, *others = (taken[f"{name}_{key}"] for key in AdaGradState._fields[1:])
-        tally = Tally(*(taken[f"{name}_{key}"] for key in Tally._fields))
+        tally = ClauseTally(*(taken[f"{name}_{key}"] for key in ClauseTally._fields))
         parts.append(Growing(AdaGradState(0, weights, *others), tally, len(weights)))
     additions = from_arrays(
         {key.removeprefix("addition_"): x for key, x in taken.items() if key.startswith("addition_")}
@@ -290,9 +290,9 @@ class _Pass:
     accepted: AcceptedClauses
     target: BoolArray
     predicted: BoolArray
-    numbers: Numbers
+    numbers: StandingNumbers
     rows: list[tuple[int, int, float, int, int, float, float]] = field(default_factory=list)
-    changes: list[Changes] = field(default_factory=list)
+    changes: list[StepChanges] = field(default_factory=list)
     pooled: list[Mistakes] = field(default_factory=list)
     waiting: int = 0
 
@@ -514,10 +514,10 @@ class OSLLearner:
                 np.concatenate([small.clauses[own], FIRST + added]),
             )
             changed = np.flatnonzero(counts)
-            run.changes.append(Changes(step, ids[changed], counts[changed], np.concatenate(after)[changed]))
+            run.changes.append(StepChanges(step, ids[changed], counts[changed], np.concatenate(after)[changed]))
             run.changes += [] if new is None else [new]
 
-    def _grow(self, run: _Pass, step: int, example: int) -> Changes | None:
+    def _grow(self, run: _Pass, step: int, example: int) -> StepChanges | None:
         """Algorithm 1, lines 7 to 20 and 28 to 35: add the clauses that tell labels and predictions apart."""
         found = run.search.candidates(run.pooled, run.target) if run.pooled else []
         first = run.added.size
@@ -530,9 +530,9 @@ class OSLLearner:
         run.added = run.added.with_room(first + len(delta_n))
         clauses, counts = first + np.arange(len(delta_n), dtype=np.int64), np.array(delta_n, dtype=np.int64)
         weights = _update(run.added.state, run.added.tally, clauses, counts, step, self.parameters.rates)
-        return Changes(step, FIRST + clauses, counts, weights)
+        return StepChanges(step, FIRST + clauses, counts, weights)
 
-    def _new_clauses(self, run: _Pass, x: Found, step: int, example: int, number: int) -> IntArray:
+    def _new_clauses(self, run: _Pass, x: FoundClauses, step: int, example: int, number: int) -> IntArray:
         """Add those of some candidates that are new, numbered from `number` on; return their numbers, `NONE` for the others."""
         pattern = self.book.patterns[x.pattern]
         variant = pattern.variants[x.variant]
@@ -557,5 +557,5 @@ def _with_added(small: Network, run: _Pass, place: int) -> tuple[Network, IntArr
     rows = run.accepted.rows(run.search.bindings, place)
     added, clause = np.unique(rows.clause, return_inverse=True)
     literals = np.sign(rows.literals) * (run.slices.place[np.abs(rows.literals) - 1] + 1)
-    local = Rows(clause.astype(np.int64), literals.astype(np.int64), rows.length, rows.multiplicity)
+    local = GroundRows(clause.astype(np.int64), literals.astype(np.int64), rows.length, rows.multiplicity)
     return appended(small, FIRST + added, local), added

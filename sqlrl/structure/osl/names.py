@@ -11,7 +11,7 @@ from sqlrl.ground.network import IntArray
 from sqlrl.structure.osl.patterns import Constants
 
 
-class Numbers:
+class StandingNumbers:
     """The ids of a window whose data stay as long as the run: they are kept as they are."""
 
     def kept(self, types: Sequence[str], rows: Constants) -> Constants:
@@ -63,7 +63,7 @@ class KeptNames:
         self._atoms = {text: i for i, text in enumerate(state["atoms"])}
 
 
-class WindowNumbers(Numbers):
+class WindowNumbers(StandingNumbers):
     """The ids of a window that has ids of its own, which are gone with it."""
 
     def __init__(

@@ -73,7 +73,7 @@ class Mistakes(NamedTuple):
     atoms: IntArray
 
 
-class Found(NamedTuple):
+class FoundClauses(NamedTuple):
     """Candidate clauses of one pattern whose delta n suffices."""
 
     pattern: int
@@ -98,7 +98,7 @@ class WindowSearch:
     searched: Searched = field(default_factory=Searched)
     _bound: dict[int, Bindings] = field(default_factory=dict)
 
-    def candidates(self, mistakes: Sequence[Mistakes], predicted: BoolArray) -> list[Found]:
+    def candidates(self, mistakes: Sequence[Mistakes], predicted: BoolArray) -> list[FoundClauses]:
         """Return clauses that tell observed from predicted worlds, by pattern, all-negative before Horn; delta n adds up over `mistakes`."""
         starts = np.concatenate([self.edge[x.atoms] for x in mistakes]) if mistakes else np.zeros(0, np.int64)
         atoms = np.concatenate([x.atoms for x in mistakes]) if mistakes else starts
@@ -118,14 +118,14 @@ class WindowSearch:
             for variant in (0, 1):
                 kept[:, variant] &= ~sub_clauses(paths, row, kept[:, variant])
         atom_of = dict(zip(starts.tolist(), atoms.tolist(), strict=True))
-        chosen: list[Found] = []
+        chosen: list[FoundClauses] = []
         first = 0
         for x, delta in zip(found, deltas, strict=True):
             for variant in (0, 1):
                 rows = np.flatnonzero(kept[first : first + len(delta), variant])
                 if len(rows):
                     origin = np.array([atom_of[edge] for edge in x.start[rows].tolist()], dtype=np.int64)
-                    chosen.append(Found(x.pattern, variant, x.constants[rows], origin, delta[rows, variant]))
+                    chosen.append(FoundClauses(x.pattern, variant, x.constants[rows], origin, delta[rows, variant]))
             first += len(delta)
         return chosen
 

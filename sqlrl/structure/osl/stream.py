@@ -27,7 +27,7 @@ from sqlrl.logic.shapes import Instance, Shape, parameter_symmetries
 from sqlrl.logic.terms import Constant
 from sqlrl.plan.bindings import ClosedParts
 from sqlrl.structure.osl.additions import FIRST, Addition, rules_of
-from sqlrl.structure.osl.names import KeptNames, Numbers, WindowNumbers
+from sqlrl.structure.osl.names import KeptNames, StandingNumbers, WindowNumbers
 from sqlrl.structure.osl.patterns import Constants, PatternBook, least_rows
 from sqlrl.structure.osl.search import Target
 from sqlrl.training.records import Checkpoint
@@ -48,7 +48,9 @@ class FactWindow(Window):
     # least those that are new since the last window.
     known: Sequence[tuple[Shape, Constants]]
     targets: Mapping[str, Target]  # the open predicates
-    numbers: Numbers = field(default_factory=Numbers, kw_only=True)  # ids by which the run keeps what the window has
+    numbers: StandingNumbers = field(
+        default_factory=StandingNumbers, kw_only=True
+    )  # ids by which the run keeps what the window has
 
 
 class AddedClauses(ClauseChanges):
@@ -104,7 +106,7 @@ class AddedClauses(ClauseChanges):
         """Show a window with what is true in it, indexed for path search."""
         targets = {name: _target(info, program) for name, info in program.public_layout.predicates.items() if info.open}
         self._parts = self._parts or ClosedParts(program.layout)
-        names, numbers = self._names, Numbers()
+        names, numbers = self._names, StandingNumbers()
         if names is not None:
             numbers = WindowNumbers(names, partial(constant_names, program), self._stream.atom_text)
         with program.only(examples) as chosen:

@@ -43,7 +43,7 @@ from sqlrl.structure.resolwe.selection import Criteria, Default
 from sqlrl.training.fit import INTERRUPTED, Fit, Taken
 from sqlrl.training.learning import Learning, TrainingDatabase
 from sqlrl.training.ordering import Ordering
-from sqlrl.training.records import Progress as WindowProgress
+from sqlrl.training.records import WindowProgress
 from sqlrl.training.selection import CandidateRun
 from sqlrl.training.stream_counts import StreamCounts
 from sqlrl.wording import counted

@@ -39,7 +39,7 @@ from sqlrl.training.stream import (
     network_with_fixed,
     owners_of,
 )
-from sqlrl.training.subgraph_stream import Part, SubgraphStream, check_templates
+from sqlrl.training.subgraph_stream import StreamPart, SubgraphStream, check_templates
 from sqlrl.training.subgraphs import SubgraphWindow
 
 LOG = "rule_log"
@@ -50,7 +50,7 @@ LOG = "rule_log"
 class Drifting(WindowSource):
     """What is left to learn weights from, with the structure that follows it and the run that keeps the counts."""
 
-    examples: Part | list[str]  # what is left of a stream, or names of loaded examples
+    examples: StreamPart | list[str]  # what is left of a stream, or names of loaded examples
     drift: Drift
     run: CandidateRun
     size: int | None  # how many loaded examples choose together; None for the default
@@ -156,7 +156,7 @@ class DriftingTraining(SubgraphStream):
     """The windows of a stream that chooses the rules as it goes."""
 
     def __init__(
-        self, session: Session, model: Model, part: Part, given: Drifting, held: ExitStack, *, limit: int | None
+        self, session: Session, model: Model, part: StreamPart, given: Drifting, held: ExitStack, *, limit: int | None
     ) -> None:
         self._given, self._listed = given, DriftingClauses(given)
         super().__init__(session, model, part, held, passes=1, limit=limit, changes=self._listed)
@@ -252,7 +252,7 @@ def drifting_training(
     """Show what is left as windows that choose their rules while the context is open."""
     session.catalog.store.check_writable()
     shown = session.console.progress("following the stream")
-    if isinstance(given.examples, Part):
+    if isinstance(given.examples, StreamPart):
         given.examples.check(order)
         with session.verb(), shown, ExitStack() as held:
             stream = DriftingTraining(session, model, given.examples, given, held, limit=order["limit"])

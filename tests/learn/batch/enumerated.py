@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from sqlrl.learn.batch.problem import Problem as Training
+from sqlrl.learn.batch.problem import TrainingProblem as Training
 from sqlrl.training.labels import Names
 from tests.solve.networks import Problem, worlds
 

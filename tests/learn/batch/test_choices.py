@@ -12,7 +12,7 @@ import pytest
 from sqlrl.errors import InfeasibleError, InputError
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.conditionals import make_choices
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.solve.sample_networks import network
 from sqlrl.training.labels import Names
 from tests.solve import networks
@@ -47,7 +47,7 @@ def random_problem(seed: int) -> networks.Problem:
 
 
 def choices_of(problem: networks.Problem, truth: networks.World) -> Choices:
-    return make_choices(Problem(problem.network(), np.array(truth), Names()), seed=0)
+    return make_choices(TrainingProblem(problem.network(), np.array(truth), Names()), seed=0)
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_the_gradient_is_that_of_the_value() -> None:
 
 
 def test_scores_out_of_the_range_of_exp() -> None:
-    found = make_choices(Problem(network(1, [(0, [1])]), np.array([False]), Names()), seed=0)
+    found = make_choices(TrainingProblem(network(1, [(0, [1])]), np.array([False]), Names()), seed=0)
     value, gradient = found.value_and_gradient(np.array([2000.0]))
     assert (value, gradient.tolist()) == (-2000.0, [-1.0])
 
@@ -103,7 +103,7 @@ def test_fixed_atoms_and_impossible_labels_contribute_nothing() -> None:
     net = network(
         5, [(0, [1]), (1, [1]), (1, [2]), (1, [3]), (1, [4]), (1, [5])], hard=[0], blocks=[([2, 3, 4], False)]
     )
-    found = make_choices(Problem(net, np.array([False, True, False, True, True]), Names()), seed=0)
+    found = make_choices(TrainingProblem(net, np.array([False, True, False, True, True]), Names()), seed=0)
     assert (found.start.tolist(), found.label.tolist()) == ([0, 2], [1])
     value, gradient = found.value_and_gradient(np.zeros(2))
     assert (value, gradient.tolist()) == (pytest.approx(-math.log(2)), [0.0, 0.5])
@@ -111,14 +111,14 @@ def test_fixed_atoms_and_impossible_labels_contribute_nothing() -> None:
 
 def test_a_label_against_a_fixed_member_of_a_block() -> None:
     net = network(4, [(0, [-1]), (1, [2]), (1, [4])], hard=[0], blocks=[([0, 1, 2], False)])
-    found = make_choices(Problem(net, np.array([True, False, False, True]), Names()), seed=0)
+    found = make_choices(TrainingProblem(net, np.array([True, False, False, True]), Names()), seed=0)
     assert len(found) == 1
 
 
 def test_a_row_that_a_fixed_atom_makes_a_unit() -> None:
     # With atom 0 true, `!a0 v a1` says what `a1` says, and `a0 v a2` nothing.
     net = network(3, [(0, [1]), (1, [-1, 2], 2), (2, [1, 3])], hard=[0])
-    found = make_choices(Problem(net, np.array([True, True, False]), Names()), seed=0)
+    found = make_choices(TrainingProblem(net, np.array([True, True, False]), Names()), seed=0)
     assert found.value_and_gradient(np.zeros(3))[1].tolist() == [0.0, 1.0, 0.0]
 
 
@@ -126,17 +126,17 @@ def test_rows_that_join_atoms_are_refused_by_name() -> None:
     names = Names(clause=["Likes(x, y) => Likes(y, x)", "Likes(x, y) ^ Likes(y, z) => Likes(x, z)"].__getitem__)
     net = network(3, [(0, [1, 2]), (1, [2, 3])])
     with pytest.raises(InputError, match="Likelihood or MaxMargin") as caught:
-        make_choices(Problem(net, np.zeros(3, dtype=bool), names), seed=0)
+        make_choices(TrainingProblem(net, np.zeros(3, dtype=bool), names), seed=0)
     assert "Likes(x, y) => Likes(y, x) joins query atoms, atom 0 and atom 1 (1 other clause does so too)" in str(
         caught.value
     )
     net = network(3, [(1, [1, 2, 3])], hard=[1])
     with pytest.raises(InputError, match=r"leave this hard clause out while learning and add it to the learned model"):
-        make_choices(Problem(net, np.zeros(3, dtype=bool), names), seed=0)
+        make_choices(TrainingProblem(net, np.zeros(3, dtype=bool), names), seed=0)
 
 
 def test_nothing_open() -> None:
     with pytest.raises(InputError, match="hard clauses and blocks leave no query atom open"):
-        make_choices(Problem(network(1, [(0, [1])], hard=[0]), np.array([True]), Names()), seed=0)
+        make_choices(TrainingProblem(network(1, [(0, [1])], hard=[0]), np.array([True]), Names()), seed=0)
     with pytest.raises(InfeasibleError, match="hard clauses cannot all hold"):
-        make_choices(Problem(network(1, [(0, [1]), (1, [-1])], hard=[0, 1]), np.array([True]), Names()), seed=0)
+        make_choices(TrainingProblem(network(1, [(0, [1]), (1, [-1])], hard=[0, 1]), np.array([True]), Names()), seed=0)

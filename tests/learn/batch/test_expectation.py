@@ -10,8 +10,8 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray
 from sqlrl.learn.batch import expectation
 from sqlrl.learn.batch.expectation import ExactSource, SampledMoments, SampledSource, count_worlds
-from sqlrl.learn.batch.problem import Problem as Training
-from sqlrl.solve.conflict import ConflictError
+from sqlrl.learn.batch.problem import TrainingProblem as Training
+from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.randomness import Stream
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.sampling.mcsat import draw_mcsat
@@ -139,12 +139,12 @@ def test_exact_moments_are_refused_where_clauses_join_atoms() -> None:
 def test_hard_clauses_that_cannot_hold_are_named(exact: bool) -> None:
     names = Names(clause=lambda i: f"rule number {i}")
     never = Training(network(1, [(0, [1]), (1, [-1])], hard=[0, 1]), np.array([True]), names)
-    with pytest.raises(ConflictError, match="rule number 1"):
+    with pytest.raises(ConflictingClausesError, match="rule number 1"):
         ExactSource(never, seed=0) if exact else SampledSource(never, samples=2, most=2, burn_in=0, seed=0)
 
 
 def test_a_conflict_that_units_do_not_show_is_named_too() -> None:
     ground = [(0, [1, 2]), (0, [1, -2]), (0, [-1, 2]), (0, [-1, -2])]
     never = Training(network(2, ground, hard=[0]), np.array([True, True]), Names())
-    with pytest.raises(ConflictError):
+    with pytest.raises(ConflictingClausesError):
         SampledSource(never, samples=2, most=2, burn_in=0, seed=0).at(np.zeros(1))

@@ -13,8 +13,8 @@ import sqlrl
 from sqlrl.errors import InputError, LoadError, ValidationWarning
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.conditionals import make_choices
-from sqlrl.learn.batch.problem import Problem
-from sqlrl.learn.batch.validation import Groups, make_grouped_parts
+from sqlrl.learn.batch.problem import TrainingProblem
+from sqlrl.learn.batch.validation import AtomGroups, make_grouped_parts
 from sqlrl.solve.sample_networks import network
 from sqlrl.training.labels import Names
 
@@ -127,7 +127,7 @@ def atoms(count: int, **options: Any) -> Choices:
     """Atoms, every second one true."""
     truth = np.arange(count) % 2 == 0
     return make_choices(
-        Problem(network(count, [(0, [i + 1]) for i in range(count)], **options), truth, Names()), seed=0
+        TrainingProblem(network(count, [(0, [i + 1]) for i in range(count)], **options), truth, Names()), seed=0
     )
 
 
@@ -137,7 +137,7 @@ def test_groups_are_never_divided(folds: int) -> None:
     choices = atoms(60)
     extra = rng.integers(0, 60, 20)
     atom, group = np.concatenate([np.arange(60), extra]), rng.integers(0, 11, 80)
-    parts = make_grouped_parts(choices, Groups(atom, group), folds, seed=1)
+    parts = make_grouped_parts(choices, AtomGroups(atom, group), folds, seed=1)
     assert parts.shape == (folds, 60)
     # Each group is in one part, and an atom is where its groups are.
     place = {}
@@ -154,13 +154,13 @@ def test_groups_are_never_divided(folds: int) -> None:
             assert set(np.flatnonzero(parts[:, a]).tolist()) == {place[g] for g in own}
     sizes = np.bincount(list(place.values()), minlength=folds)
     assert sizes.max() - sizes.min() <= 1 or len(place) < 11
-    assert (make_grouped_parts(choices, Groups(atom, group), folds, seed=1) == parts).all()
+    assert (make_grouped_parts(choices, AtomGroups(atom, group), folds, seed=1) == parts).all()
 
 
 def test_a_block_has_the_groups_of_its_atoms() -> None:
     choices = atoms(9, blocks=[([1, 2], False)])
     assert len(choices) == 8
-    groups = Groups(np.arange(9), np.array([0, 1, 0, 0, 1, 1, 0, 0, 1]))
+    groups = AtomGroups(np.arange(9), np.array([0, 1, 0, 0, 1, 1, 0, 0, 1]))
     parts = make_grouped_parts(choices, groups, 2, seed=0)
     both = parts.all(axis=0)
     assert both.sum() == 1

@@ -21,12 +21,12 @@ from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.conditionals import conditionals
 from sqlrl.learn.batch.expectation import SampledSource
-from sqlrl.learn.batch.joint import Joint
+from sqlrl.learn.batch.joint import JointLikelihood
 from sqlrl.learn.batch.labelled import label_part, observations, with_loss
 from sqlrl.learn.batch.penalised import fit_weights, make_design
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.batch.shelf import InMemory, OnDisk, Shelf
-from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.log_linear import log_linear, reach
 from sqlrl.solve.sample_networks import chains, network
 from sqlrl.training.labels import Names
@@ -52,7 +52,7 @@ def satisfiable(problem: networks.Problem) -> bool:
     return next(networks.worlds(problem), None) is not None
 
 
-def observed(problem: networks.Problem, truth: World, *, loss: bool = False) -> Choices | Joint:
+def observed(problem: networks.Problem, truth: World, *, loss: bool = False) -> Choices | JointLikelihood:
     """All of the labels, whether elimination or a closed form says how likely they are."""
     shelf, given = Shelf(None), training(problem, truth)
     shelf.put(label_part(with_loss(given) if loss else given, "error", seed=0)[0])
@@ -146,8 +146,8 @@ def test_hard_clauses_that_cannot_all_hold_are_no_fault_of_the_labels() -> None:
         (clause, list(signs)) for a, b in [(1, 2), (2, 3), (1, 3)] for clause, signs in [(0, (a, b)), (1, (-a, -b))]
     ]
     found = network(4, [*differ, (2, [4, 1])], hard=[0, 1])
-    with pytest.raises(ConflictError, match="cannot all hold"):
-        label_part(Problem(found, np.array([True, True, False, True]), Names()), "error", seed=0)
+    with pytest.raises(ConflictingClausesError, match="cannot all hold"):
+        label_part(TrainingProblem(found, np.array([True, True, False, True]), Names()), "error", seed=0)
 
 
 def test_labels_that_violate_hard_clauses_have_a_largest_likelihood_all_the_same() -> None:
@@ -191,7 +191,7 @@ def chain_parts(count: int, windows: int, shelf: Shelf) -> tuple[int, FloatArray
         part = chains(len(members), length=6, states=3, words=5, seed=3 + int(members[0]))
         truth = np.zeros(len(part.atoms), dtype=np.bool_)
         truth[np.arange(0, len(truth), 3) + rng.integers(0, 3, len(truth) // 3)] = True
-        shelf.put(label_part(Problem(part, truth, Names()), "error", seed=0)[0])
+        shelf.put(label_part(TrainingProblem(part, truth, Names()), "error", seed=0)[0])
     return m, rng.normal(size=m)
 
 
@@ -232,7 +232,7 @@ def test_some_components_are_the_sum_of_their_own() -> None:
     shelf = Shelf(None)
     m, weights = chain_parts(9, 3, shelf)
     whole = observations(shelf, m)
-    assert isinstance(whole, Joint)
+    assert isinstance(whole, JointLikelihood)
     which = np.random.default_rng(1).random(len(whole)) < 0.5
     some, others = whole.chosen(which), whole.chosen(~which)
     value, gradient = whole.value_and_gradient(weights)
@@ -246,7 +246,7 @@ def test_some_components_are_the_sum_of_their_own() -> None:
 def test_columns_are_scaled_and_merged() -> None:
     doubled = network(3, [(0, [1, -2]), (1, [1, -2]), (2, [2, 3], 2), (3, [1]), (4, [-3])], hard=[4])
     shelf = Shelf(None)
-    shelf.put(label_part(Problem(doubled, np.array([True, True, False]), Names()), "error", seed=0)[0])
+    shelf.put(label_part(TrainingProblem(doubled, np.array([True, True, False]), Names()), "error", seed=0)[0])
     found = observations(shelf, 5)
     design = make_design(found)
     assert design.column.tolist() == [0, 0, 1, 2, -1]
@@ -261,14 +261,14 @@ def test_columns_are_equal_where_the_parts_that_are_learned_from_do_not_tell_the
     """A pair whose clauses say the same, and an atom, held out, of one of them alone."""
     rows = [(0, [1, 2]), (1, [1, 2]), (1, [3])]
     shelf = Shelf(None)
-    shelf.put(label_part(Problem(network(3, rows), np.array([True, False, True]), Names()), "error", seed=0)[0])
+    shelf.put(label_part(TrainingProblem(network(3, rows), np.array([True, False, True]), Names()), "error", seed=0)[0])
     found = observations(shelf, 2)
-    assert isinstance(found, Joint)
+    assert isinstance(found, JointLikelihood)
     assert make_design(found).column.tolist() == [0, 1]
     assert make_design(found.chosen(np.array([True, False]))).column.tolist() == [0, 0]
 
 
-def wide_grid() -> Problem:
+def wide_grid() -> TrainingProblem:
     """A grid of 20 x 20 atoms, each joined to its neighbours by one clause, and on its diagonals by another."""
     side = 20
     place: Callable[[int, int], int] = lambda i, j: i * side + j + 1  # noqa: E731
@@ -279,7 +279,7 @@ def wide_grid() -> Problem:
     rows += [(2, [k]) for k in range(1, side * side + 1)] + [(3, [side * side + 1, side * side + 2])]
     truth = np.random.default_rng(0).random(side * side + 2) < 0.5
     truth[-1] = True
-    return Problem(network(side * side + 2, rows), truth, Names())
+    return TrainingProblem(network(side * side + 2, rows), truth, Names())
 
 
 def test_components_beyond_the_bound_are_named_or_approximated() -> None:
@@ -308,7 +308,7 @@ def test_what_blocks_decide_given_all_others_is_no_pseudo_likelihood() -> None:
     rows = [(k, [-place(i, k), place(j, k)]) for i, j in itertools.combinations(range(side), 2) for k in range(kinds)]
     blocks = [(list(range(i * kinds, (i + 1) * kinds)), True) for i in range(side)]
     truth = np.arange(side * kinds) % kinds == np.arange(side * kinds) // kinds % 3
-    problem = Problem(network(side * kinds, rows, blocks=blocks), truth, Names())
+    problem = TrainingProblem(network(side * kinds, rows, blocks=blocks), truth, Names())
     with pytest.raises(InputError, match=r"decide each atom .* have 144 atoms; use wide='composite-likelihood'"):
         label_part(problem, "pseudo-likelihood", seed=0)
     assert label_part(problem, "composite-likelihood", seed=0)[1].wide == side
@@ -327,13 +327,15 @@ def test_helper_atoms_do_not_stay_while_others_vary() -> None:
 
 
 def test_infinite_odds_are_no_hard_clauses() -> None:
-    part, _ = label_part(Problem(network(2, [(0, [-1, 2])] * 3), np.array([True, True]), Names()), "error", seed=0)
+    part, _ = label_part(
+        TrainingProblem(network(2, [(0, [-1, 2])] * 3), np.array([True, True]), Names()), "error", seed=0
+    )
     with pytest.raises(NumericError, match="scale them down"):
         part.expectations(np.array([1e308]), np.ones(1, dtype=np.bool_))
 
 
 def test_nothing_varies() -> None:
-    one = Problem(network(1, [(0, [1]), (1, [1])], hard=[0]), np.array([True]), Names())
+    one = TrainingProblem(network(1, [(0, [1]), (1, [1])], hard=[0]), np.array([True]), Names())
     shelf = Shelf(None)
     shelf.put(label_part(one, "error", seed=0)[0])
     with pytest.raises(InputError, match="there is nothing to learn"):

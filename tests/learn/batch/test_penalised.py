@@ -13,7 +13,7 @@ from sklearn import linear_model
 from sqlrl.learn.batch import penalised
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.owlqn import descend
-from sqlrl.learn.batch.penalised import Fit, Penalty, fit_weights, make_design
+from sqlrl.learn.batch.penalised import PenalisedFit, Penalty, fit_weights, make_design
 from sqlrl.learn.batch.validation import make_parts, validate
 from sqlrl.training.records import Iteration
 
@@ -54,7 +54,7 @@ def counts(n: int = 300, m: int = 25, seed: int = 0) -> tuple[Array, Array]:
     return x, rng.random(n) < 1 / (1 + np.exp(-score))
 
 
-def learned(choices: Choices, penalty: Penalty, strength: float) -> Fit:
+def learned(choices: Choices, penalty: Penalty, strength: float) -> PenalisedFit:
     fit = fit_weights(make_design(choices), penalty, strength, tolerance=TOLERANCE[penalty], max_iterations=3000)
     assert fit.converged
     return fit

@@ -11,7 +11,7 @@ import pytest
 import sqlrl
 from sqlrl.errors import InfeasibleError, InfeasibleTruthWarning, InputError
 from sqlrl.learn.batch.perceptron import HowWorlds, VotedPerceptron, true_groundings
-from sqlrl.learn.batch.problem import Problem as Training
+from sqlrl.learn.batch.problem import TrainingProblem as Training
 from sqlrl.learn.settings import TIE
 from sqlrl.solve.sample_networks import network
 from sqlrl.training.labels import Names

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sqlrl.errors import InputError
-from sqlrl.learn.batch.problem import Problem, support_table, without_examples
+from sqlrl.learn.batch.problem import TrainingProblem, support_table, without_examples
 from sqlrl.learn.slices import cut, example_network
 from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.sample_networks import network
@@ -19,7 +19,7 @@ from tests.learn.streams import random_stream
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_left_is_the_network_of_the_other_examples(seed: int) -> None:
     (window,) = random_stream(seed, longest=3, count=5).windows(5)
-    problem = Problem(window.network, window.truth, Names())
+    problem = TrainingProblem(window.network, window.truth, Names())
     for k, example in enumerate(window.examples.tolist()):
         left = without_examples(problem, np.setdiff1d(window.examples, [example])).network
         alone, _, clauses = example_network(cut(window.network, window.examples), k)
@@ -49,10 +49,10 @@ def test_examples_that_are_joined_cannot_be_left_out() -> None:
     with pytest.raises(
         InputError, match=r"1 ground clause, the first of Friends\(x, y\) \^ Smokes\(x\) => Smokes\(y\), would lose"
     ):
-        without_examples(Problem(joined, np.ones(4, dtype=bool), names), np.array([7]))
+        without_examples(TrainingProblem(joined, np.ones(4, dtype=bool), names), np.array([7]))
     block = network(4, [], blocks=[([1, 2], True)], example=[7, 7, 8, 8])
     with pytest.raises(InputError, match="1 block would lose atoms that also belong to other examples"):
-        without_examples(Problem(block, np.ones(4, dtype=bool), names), np.array([7]))
+        without_examples(TrainingProblem(block, np.ones(4, dtype=bool), names), np.array([7]))
 
 
 def test_labels_are_checked_across_examples() -> None:

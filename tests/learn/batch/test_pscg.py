@@ -10,7 +10,7 @@ import pytest
 
 import sqlrl
 from sqlrl.errors import InputError
-from sqlrl.learn.batch.expectation import ExactSource, Moments, SampledMoments
+from sqlrl.learn.batch.expectation import CountMoments, ExactSource, SampledMoments
 from sqlrl.learn.batch.pscg import PSCG, Climbing, Point, climb
 from sqlrl.training.records import Iteration
 from tests.learn.batch.enumerated import (
@@ -88,7 +88,7 @@ class _Downhill:
         self.asked.append(("more", float(weights[0])))
         return moments
 
-    def enough(self, moments: Moments) -> bool:
+    def enough(self, moments: CountMoments) -> bool:
         return True
 
 
@@ -150,7 +150,7 @@ def test_more_samples_are_drawn_until_a_step_is_significant() -> None:
             drawn.append(moved)
             return SampledMoments(np.concatenate([moments.counts, moments.counts]))
 
-        def enough(self, moments: Moments) -> bool:
+        def enough(self, moments: CountMoments) -> bool:
             return False
 
     climb(Counting(), Climbing(iterations=1, decay=0.0, damping=1.0))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog, minimize
 
-from sqlrl.learn.batch.problem import Problem as Learned
+from sqlrl.learn.batch.problem import TrainingProblem as Learned
 from sqlrl.solve.sample_networks import network
 from sqlrl.training.labels import Names
 from tests.solve.networks import Problem, World, worlds

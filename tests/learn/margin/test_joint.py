@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from sqlrl.learn.batch.problem import Problem as Learned
+from sqlrl.learn.batch.problem import TrainingProblem as Learned
 from sqlrl.learn.margin.cuts import Cut
 from sqlrl.learn.margin.joint import group_clauses, is_joint
 from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
-from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
-from sqlrl.learn.margin.separation import Found
+from sqlrl.learn.margin.planes import CuttingPlanes, MarginState, Stopping, Trained
+from sqlrl.learn.margin.separation import ViolatedMargin
 from sqlrl.learn.margin.trainer import JointTraining
 from sqlrl.solve.relaxation import relax
 from sqlrl.solve.sample_networks import network
@@ -49,8 +49,8 @@ def units(seed: int, *, rows: int = 0) -> Case:
 
 def trained(
     problem: Learned, penalty: str, strength: float, *, epsilon: float = 1e-6
-) -> tuple[Trained | None, list[State]]:
-    states: list[State] = []
+) -> tuple[Trained | None, list[MarginState]]:
+    states: list[MarginState] = []
     training = JointTraining(problem, penalty, Stopping(epsilon, 200, 50), states.append)
     return training.train(strength * training.examples), states
 
@@ -68,13 +68,13 @@ class Relaxed:
     def rounded(self, weights: np.ndarray) -> np.ndarray:
         return weights
 
-    def most_violated(self, weights: np.ndarray, known: int = -1) -> Found:
+    def most_violated(self, weights: np.ndarray, known: int = -1) -> ViolatedMargin:
         network, truth = self.problem.network, self.problem.truth.astype(float)
         found = relax(weigh(network, weights, loss=1 - 2 * truth)).truth
         delta = np.where(network.hard, 0.0, network.units.T @ (truth - found))
         clause = np.flatnonzero(delta)
         loss = float((1 - 2 * truth) @ found + truth.sum())
-        return Found(Cut(clause, delta[clause], loss, float(network.prior @ (truth - found))), 0.0, 0)
+        return ViolatedMargin(Cut(clause, delta[clause], loss, float(network.prior @ (truth - found))), 0.0, 0)
 
 
 @pytest.mark.parametrize("penalty", ["l2", "l1"])

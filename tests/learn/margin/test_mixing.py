@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 from sklearn.svm import LinearSVC
 
-from sqlrl.learn.batch.problem import Problem as Learned
+from sqlrl.learn.batch.problem import TrainingProblem as Learned
 from sqlrl.learn.margin.masters import SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing, best_pair
 from sqlrl.learn.margin.planes import CuttingPlanes, Stopping

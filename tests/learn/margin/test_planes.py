@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from sqlrl.errors import NumericError
-from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.margin.cuts import Cut, Cuts
 from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
-from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
-from sqlrl.learn.margin.separation import Found, Oracle
+from sqlrl.learn.margin.planes import CuttingPlanes, MarginState, Stopping, Trained
+from sqlrl.learn.margin.separation import Oracle, ViolatedMargin
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.solvers import scale_to_integers
 from sqlrl.solve.weighted import weigh
@@ -22,7 +22,7 @@ MASTERS = {"l2": SquaredNorm, "l1": AbsoluteNorm}
 def trained(
     one: Case, penalty: str, loss: str, strength: float, *, separation: str = "exact", epsilon: float = 1e-4,
     cache: int = 50, iterations: int = 400,
-) -> tuple[Trained, list[State]]:  # fmt: skip
+) -> tuple[Trained, list[MarginState]]:  # fmt: skip
     problem, states = one.learned(), []
     oracle = Oracle(problem, loss, separation)
     planes = CuttingPlanes(
@@ -118,7 +118,9 @@ def test_without_room_to_converge_the_best_weights_are_kept() -> None:
 @pytest.mark.parametrize("prior", [0.0, 0.1, float(np.log(7 / 3)), -1.1])
 def test_weights_that_leave_atoms_next_to_their_margin_are_rounded_to_what_integers_can_hold(prior: float) -> None:
     # The first atom is at its margin but for what is left of a rough solution; the second has a large score.
-    problem = Problem(network(2, [(0, [1]), (1, [2], 4_000_000)], prior=[prior, 0.0]), np.array([True, False]), Names())
+    problem = TrainingProblem(
+        network(2, [(0, [1]), (1, [2], 4_000_000)], prior=[prior, 0.0]), np.array([True, False]), Names()
+    )
     oracle, weights = Oracle(problem), np.array([1.0 - prior + 3.7e-10, 30.1])
     ground = oracle.problem.network
     margins = [weigh(ground, each, loss=np.array([-1.0, 1.0])).linear for each in (weights, oracle.rounded(weights))]
@@ -129,7 +131,7 @@ def test_weights_that_leave_atoms_next_to_their_margin_are_rounded_to_what_integ
     assert prior or margins[1][0] == 0
     assert oracle.rounded(weights) == pytest.approx(weights, abs=1e-5)
     # Small problems lose next to nothing.
-    small = Oracle(Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names()))
+    small = Oracle(TrainingProblem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names()))
     assert small.rounded(np.array([0.1, -0.3])) == pytest.approx(np.array([0.1, -0.3]), abs=1e-12)
 
 
@@ -140,7 +142,7 @@ def test_a_start_is_tried_though_it_breaks_cuts_that_were_set_aside() -> None:
     oracle = Oracle(one.learned())
 
     class Watched:
-        def most_violated(self, weights: np.ndarray, known: int = -1) -> Found:
+        def most_violated(self, weights: np.ndarray, known: int = -1) -> ViolatedMargin:
             tried.append(weights)
             return oracle.most_violated(weights, known)
 
@@ -168,7 +170,7 @@ def test_steps_between_the_bounds_need_fewer_searches_than_the_best_weights_for_
     draw = np.random.default_rng(5)
     atoms, clauses = 300, 100
     ground = [(int(i), [a + 1], 1) for a in range(atoms) for i in draw.choice(clauses, 30, replace=False)]
-    problem = Problem(network(atoms, ground, clauses=clauses), draw.random(atoms) < 0.3, Names())
+    problem = TrainingProblem(network(atoms, ground, clauses=clauses), draw.random(atoms) < 0.3, Names())
     needed = []
     for master in (BestForCuts(), SquaredNorm()):
         planes = CuttingPlanes(Oracle(problem), master, clauses, 1, Stopping(0.1, 1000, 50), lambda state: None)
@@ -182,16 +184,16 @@ def test_steps_between_the_bounds_need_fewer_searches_than_the_best_weights_for_
 @pytest.mark.parametrize("master", [SquaredNorm, AbsoluteNorm])
 def test_what_the_oracle_may_have_missed_is_part_of_the_gap(master: type[SquaredNorm | AbsoluteNorm]) -> None:
     """Weights that are best for the worlds that were found are not known to be the best ones."""
-    oracle = Oracle(Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names()))
+    oracle = Oracle(TrainingProblem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names()))
 
     class Unsure:
-        def most_violated(self, weights: np.ndarray, known: int = -1) -> Found:
+        def most_violated(self, weights: np.ndarray, known: int = -1) -> ViolatedMargin:
             return replace(oracle.most_violated(weights, known), gap=0.5)
 
         def rounded(self, weights: np.ndarray) -> np.ndarray:
             return weights
 
-    told: list[State] = []
+    told: list[MarginState] = []
     found = CuttingPlanes(Unsure(), master(), 2, 1, Stopping(1e-4, 100, 50), told.append).train(2.0)
     assert found.converged
     assert told[-1].upper == pytest.approx(told[-1].objective + 2.0 * 0.5, abs=1e-3)

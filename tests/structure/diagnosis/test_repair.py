@@ -19,7 +19,7 @@ from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Literal, Variable
 from sqlrl.structure.beam.clauses import SearchClause
 from sqlrl.structure.beam.scores import Scored
-from sqlrl.structure.beam.search import Added, Learned
+from sqlrl.structure.beam.search import Added, SearchResult
 from sqlrl.structure.diagnosis.estimator import Transfer
 from sqlrl.structure.diagnosis.repair import in_place
 
@@ -178,7 +178,7 @@ def test_places(seed: int) -> None:
     added = [Added(clause(i, changed=fates[i] == "revised"), instance, 0.1, 5) for i in answers]
     fresh = {i: Rule(sqlrl.parse_mln(f"N{i}(t)\nN{i}(x)").rules[0].formula) for i in answers}
     rules = [*(given[i] for i in at.get("held", [])), units[0], units[2], *(fresh[i] for i in answers)]
-    learned = Learned(Scored((), np.zeros(0), 0.0, {}, {}), kept, added, 17)
+    learned = SearchResult(Scored((), np.zeros(0), 0.0, {}, {}), kept, added, 17)
     found, all_rules, without = in_place(learned, rules, held, given)
     new = [i for i in answers if fates[i] == "revised"]
     expected = [given[i] for i, fate in enumerate(fates) if fate in ("held", "back")]

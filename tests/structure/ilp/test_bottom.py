@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.errors import BiasWarning, InputError, ModelError
-from sqlrl.logic.bias import KINDS, Bias, Mode, Place
+from sqlrl.logic.bias import KINDS, Bias, BiasMode, ModePlace
 from sqlrl.logic.bias_parser import parse_bias
 from sqlrl.structure.ilp.bottom import check_reach, mode_depths, unreached
 
@@ -25,12 +25,14 @@ def variables_at(bias: Bias, depth: int) -> set[str]:
     return types
 
 
-_places = st.lists(st.builds(Place, st.sampled_from(KINDS), st.sampled_from("abcde")), max_size=3).map(tuple)
+_places = st.lists(st.builds(ModePlace, st.sampled_from(KINDS), st.sampled_from("abcde")), max_size=3).map(tuple)
 
 
 @given(_places, st.lists(_places, min_size=1, max_size=6), st.integers(1, 4))
-def test_depths_are_those_of_a_search(head: tuple[Place, ...], bodies: list[tuple[Place, ...]], depth: int) -> None:
-    bias = Bias(Mode("p", head, 1), tuple(Mode(f"q{i}", places, None) for i, places in enumerate(bodies)))
+def test_depths_are_those_of_a_search(
+    head: tuple[ModePlace, ...], bodies: list[tuple[ModePlace, ...]], depth: int
+) -> None:
+    bias = Bias(BiasMode("p", head, 1), tuple(BiasMode(f"q{i}", places, None) for i, places in enumerate(bodies)))
     for mode, found in zip(bias.body, mode_depths(bias), strict=True):
         inputs = {place.type for place in mode.places if place.kind == "+"}
         expected = next((d for d in itertools.count(1) if inputs <= variables_at(bias, d - 1) or d > 20), 0)

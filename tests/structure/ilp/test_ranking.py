@@ -25,7 +25,7 @@ from sqlrl.structure.ilp.commands import SeedReport
 from sqlrl.structure.ilp.covers import Covers, Forms, packed
 from sqlrl.structure.ilp.ranking import CONSTANT, LITERAL, RIDGE, costs, gains, rank
 from sqlrl.structure.ilp.scores import Scorer
-from sqlrl.structure.ilp.search import Judge, Refiner, run_together
+from sqlrl.structure.ilp.search import ClauseRefiner, Judge, run_together
 from sqlrl.structure.ilp.settings import ILPParameters, resolved
 from tests.structure.ilp.brute import all_bodies, bottom_clause, form
 from tests.structure.ilp.test_search import BIASES, form_of, world
@@ -108,7 +108,7 @@ def test_a_wide_beam_finds_every_clause(name: str, seed: int, monkeypatch: pytes
     judge = Judge(packed(truth[None])[0], packed(~truth[None])[0], int(truth.sum()), scorer, scorer, parameters)
     head = packed(np.array([covers(source, bottom.head, [])]))[0]
     forms = Forms(Components(source.bias.head.arity), max(mode.arity for mode in source.bias.body))
-    (outcome,) = run_together(known, [Beam(Refiner(bottom, known, forms), judge, head).run()])
+    (outcome,) = run_together(known, [Beam(ClauseRefiner(bottom, known, forms), judge, head).run()])
     by_hand = bottom_clause(source, place, 2)
     expected = {}
     for body in all_bodies(by_hand, 3):

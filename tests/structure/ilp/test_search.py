@@ -15,7 +15,7 @@ from sqlrl.structure.ilp.bottom import BottomClauses
 from sqlrl.structure.ilp.commands import Induction
 from sqlrl.structure.ilp.covers import Covers, Forms, packed
 from sqlrl.structure.ilp.scores import Scorer, likelihood_m
-from sqlrl.structure.ilp.search import Judge, Met, Refiner, Search, run_together
+from sqlrl.structure.ilp.search import BottomSearch, ClauseRefiner, Judge, Met, run_together
 from sqlrl.structure.ilp.settings import ILPParameters
 from tests.structure.ilp.brute import all_bodies, bias_of, bottom_clause, form, search
 from tests.structure.ilp.worlds import Facts, PythonSource, covers
@@ -67,7 +67,9 @@ def parameters_of(seed: int, **more: object) -> ILPParameters:
     return ILPParameters(**given)  # type: ignore[arg-type]
 
 
-def searched(source: PythonSource, seed: int, parameters: ILPParameters) -> tuple[Search, Covers, tuple[int, ...]]:
+def searched(
+    source: PythonSource, seed: int, parameters: ILPParameters
+) -> tuple[BottomSearch, Covers, tuple[int, ...]]:
     facts = source.saturate(np.array([seed]), parameters.depth)
     bottom = BottomClauses(source.bias, source.predicates, 1000).of(facts, 0, source.arguments[seed])
     truth, known = source.truth, Covers(source)
@@ -77,7 +79,7 @@ def searched(source: PythonSource, seed: int, parameters: ILPParameters) -> tupl
     head = packed(np.array([covers(source, bottom.head, [])]))[0]
     arity = max(mode.arity for mode in source.bias.body)
     forms = Forms(Components(source.bias.head.arity), arity)
-    return Search(Refiner(bottom, known, forms), judge, head), known, bottom.head
+    return BottomSearch(ClauseRefiner(bottom, known, forms), judge, head), known, bottom.head
 
 
 def form_of(met: Met, known: Covers, head: tuple[int, ...]) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ from random import Random
 import numpy as np
 
 from sqlrl.ground.atoms import TrueAtoms, WindowFacts
-from sqlrl.logic.modes import Mode, Modes
+from sqlrl.logic.modes import Modes, PathMode
 from sqlrl.logic.terms import Clause, Constant, Literal, Variable
 
 Atom = tuple[str, tuple[int, ...]]
@@ -72,7 +72,7 @@ def random_case(random: Random) -> Case:
         arity = random.choice([0, 1, 2, 2, 2, 2, 3, 3])
         types[name] = tuple(random.choice(["p", "p", "w"]) for _ in range(arity))
         places = tuple(random.choice("+---.") for _ in range(arity))
-        modes[name] = Mode(
+        modes[name] = PathMode(
             random.choice([0, 1, 2, 2, 3, 3]), places, tuple(random.random() < 0.4 for _ in range(arity))
         )
     examples = tuple(random.sample(range(9), random.randint(1, 3)))

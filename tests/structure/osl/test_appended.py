@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sqlrl.ground.rows import Rows
+from sqlrl.ground.rows import GroundRows
 from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.sample_networks import network
@@ -22,12 +22,12 @@ GROUND = st.tuples(
 )
 
 
-def rows_of(ground: list[tuple[int, list[int]]]) -> Rows:
+def rows_of(ground: list[tuple[int, list[int]]]) -> GroundRows:
     ordered = [(clause, sorted(literals, key=abs)) for clause, literals in ground]
     literals = np.array([x for _, row in ordered for x in row], dtype=np.int64)
     length = np.array([len(row) for _, row in ordered], dtype=np.int64)
     clause = np.array([c for c, _ in ordered], dtype=np.int64)
-    return Rows(clause, literals, length, np.ones(len(ordered), dtype=np.int64))
+    return GroundRows(clause, literals, length, np.ones(len(ordered), dtype=np.int64))
 
 
 @settings(max_examples=draws(80))

@@ -16,7 +16,7 @@ from sqlrl.ground.counts import count_differences
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Extent
-from sqlrl.ground.rows import Rows, by_clause, in_order
+from sqlrl.ground.rows import GroundRows, by_clause, in_order
 from sqlrl.ground.sample_programs import sample_program
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.sources import World
@@ -70,18 +70,18 @@ def test_counts_and_rows_are_those_of_the_same_clauses_as_rules(drawn: tuple[Cas
     engine.close()
 
 
-def same_rows(network: Network, rows: Rows) -> None:
+def same_rows(network: Network, rows: GroundRows) -> None:
     empty, units, longer = rows.split()
     assert not len(empty.clause)
     change = np.zeros(network.units.shape, np.int64)
     np.add.at(change, (np.abs(units.literals) - 1, units.clause), np.sign(units.literals))
     assert (change == network.units.toarray()).all()
     assert ground_clauses(in_order(longer, merge=True)) == ground_clauses(
-        Rows(network.row_clause, network.literals, np.diff(network.indptr), network.multiplicity)
+        GroundRows(network.row_clause, network.literals, np.diff(network.indptr), network.multiplicity)
     )
 
 
-def ground_clauses(rows: Rows) -> Counter[tuple[int, tuple[int, ...]]]:
+def ground_clauses(rows: GroundRows) -> Counter[tuple[int, tuple[int, ...]]]:
     start, found = rows.starts(), Counter[tuple[int, tuple[int, ...]]]()
     for i in range(len(rows.clause)):
         literals = tuple(rows.literals[start[i] : start[i + 1]].tolist())
