@@ -105,7 +105,7 @@ VERBS: dict[str, Verb] = {
     },
     "fit PseudoLikelihood": Verb("learning", fitting(sqlrl.PseudoLikelihood), (HELD, "counting what flips change", "learning weights: iteration", "keeping the model")),
     "fit OSL": Verb("learning", fitting(lambda: sqlrl.OSL(MODES)), (HELD, "examples: 0 of 1", "learning: window 1 of 1", "keeping")),
-    "fit ILP": Verb("deriving a bias|learning clauses", lambda db: sqlrl.ILP().fit(db, "Smokes"), (HELD, "searching: 0 of 2")),
+    "fit ILP": Verb("deriving a bias|learning clauses", lambda db: sqlrl.ILP().fit(db, "Smokes"), (HELD, "searching positive atoms: 0 of 2")),
 }  # fmt: skip
 
 

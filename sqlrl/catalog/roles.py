@@ -83,7 +83,9 @@ class Roles:
         for (one, names), (other, others) in combinations(named.items(), 2):
             both = [name for name in names if name in others]
             if both:
-                raise CatalogError(f"{', '.join(both)} cannot be in both {one}= and {other}=: choose one.")
+                raise CatalogError(
+                    f"{', '.join(both)} cannot be in both {Parameter(one)} and {Parameter(other)}: choose one."
+                )
 
 
 NONE = Roles()

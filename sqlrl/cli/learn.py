@@ -100,8 +100,8 @@ class Running(RunOptions):
 
     def saving(self) -> dict[str, Any]:
         """Return what is asked of how the run is saved, as options of `fit`."""
-        given = {"checkpoint": self.checkpoint, "resume": self.resume}
-        return {name: value for name, value in given.items() if value}
+        given = {"checkpoint": self.checkpoint or None, "resume": self.resume}
+        return {name: value for name, value in given.items() if value is not None}
 
     def starting(self, *, trusted: bool) -> dict[str, Any]:
         """Return the model to start from as an option of `fit`, if it was given."""

@@ -25,7 +25,7 @@ from sqlrl.errors import InputError, Parameter, Phrase, Written, both_ends
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.limits import DEEPEST, LONGEST_INTEGER
 from sqlrl.slips import PARAMETERS
-from sqlrl.training.fit import FitOptions
+from sqlrl.training.options import FitOptions
 from sqlrl.wording import counted, shortened
 
 # ---- what a declaration says -------------------------------------------------------------------------

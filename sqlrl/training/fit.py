@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import Message, Phrase, SqlrlError, SqlrlWarning
 from sqlrl.progress import Stage
+from sqlrl.training.options import FitOptions
 from sqlrl.training.records import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint, Iteration, iteration_table
 
 DONE, INTERRUPTED, FAILED = "done", "interrupted", "failed"
@@ -56,20 +57,6 @@ class KeptRun(Protocol):
     def save(self, checkpoint: Checkpoint) -> None:
         """Save the run after a step."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class FitOptions:
-    """What `fit` is asked besides what to learn from."""
-
-    callback: Callable[[Any], object] | None = None  # told of each step, when it has been saved
-    checkpoint: bool = False  # save each step
-    resume: int | None = None  # a saved run to go on with, and to go on saving
-
-    @property
-    def saving(self) -> bool:
-        """Whether steps are saved."""
-        return self.checkpoint or self.resume is not None
 
 
 _MODEL = Phrase("db.models[-1] is its model")

@@ -426,7 +426,7 @@ def test_where_it_cannot_be_done(opened: Callable[..., Database], spark: Spark, 
         match=r"DuckDB cannot read .*, which the server has written: (.|\n)*an object store of which DuckDB has the keys",
     ):
         db.load("P", path, types=["t"])
-    with pytest.raises(InputError, match=r"db\.load reads it, by the server of Spark; here give the path"):
+    with pytest.raises(InputError, match=r"pass a path, .*; db\.load takes them, which a server of Spark reads"):
         opened().scope("P", path)
 
 

@@ -13,6 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from sqlrl.cli import words
 from sqlrl.cli.app import app
 from sqlrl.errors import SqlrlError
 
@@ -77,6 +78,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command; it must end by itself, with an exit code and without a traceback."""
     monkeypatch.delenv("SQLRL_DB", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
+    # A process runs one command, whose learner says which options its parameters are.
+    monkeypatch.setattr(words, "OPTIONS", dict(words.OPTIONS))
 
     def call(*arguments: str | Path, stdin: str | bytes | None = None) -> Outcome:
         result = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)

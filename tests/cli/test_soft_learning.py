@@ -197,7 +197,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["--model", "P", "--iterations", "0"], 1, "--iterations 0: give an integer of at least 1"),
     (["--model", "P", "--learner", "soft-piecewise-likelihood", "--gradient-steps", "0"], 1, "--gradient-steps 0: give"),
     (["--model", "P", "--checkpoint"], 2, "--checkpoint and --resume need a DATABASE"),
-    (["--model", "P", "--learner", "soft-structure", "--resume", "1"], 2, "soft-structure begins anew each time"),
+    (["--model", "P", "--learner", "soft-structure", "--resume", "1"], 2, "--checkpoint and --resume need a DATABASE"),
     (["--model", "-", "--data", "x.data"], 2, "in place of standard input"),
     (["--model", "P", "--learner", "adagrad", "--data", "x.data"], 2, "--data is an option of soft-pseudo"),
     (["--model", "P", "--drop", "Smokes"], 1, "Smokes cannot both be dropped and predicted"),

@@ -150,7 +150,7 @@ def test_options_and_phrases_exist() -> None:
     built = {
         text
         for text in PHRASES
-        if text.startswith(("db.load({!r}, [],", "load_evidence,", "Spark(", "open the database with sqlrl.connect("))
+        if text.startswith(("db.load({!r}, [],", "sqlrl.Evidence,", "Spark(", "open the database with sqlrl.connect("))
     }
     assert PHRASES.keys() == used | built
 

@@ -135,7 +135,11 @@ OTHERS: list[tuple[str, bytes, str]] = [
     ("parquet.duckdb", b"PAR1" * 100, "is a Parquet file, not a DuckDB database"),
     ("x.csv", b"a,b\n1,2\n", r"is a text file, not a DuckDB database: .*\(such as x\.duckdb\).*db\.load\("),
     ("x.json", b'[{"a": 1}]', r"is a JSON file, not a DuckDB database: .*db\.load\(PREDICATE, \"from read_json\('"),
-    ("e.db", b"// comment\nFriends(Anna, Bob)\n!Smokes(Bob)\n", r"perhaps Alchemy's evidence, .*db\.load_evidence\('"),
+    (
+        "e.db",
+        b"// comment\nFriends(Anna, Bob)\n!Smokes(Bob)\n",
+        r"perhaps Alchemy's evidence, .*db\.load\(sqlrl\.Evidence\('",
+    ),
     ("m.mln", b"1 P(x)\n", r"is a model, not a DuckDB database: .*read_mln\("),
     ("s.db", b"SQLite format 3\0" * 10, "is a database of SQLite, not a DuckDB database: copy its tables"),
     ("n.db", b"Friends\n", "is not a DuckDB database, or it is damaged: restore a copy"),

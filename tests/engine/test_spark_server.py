@@ -223,7 +223,9 @@ def test_what_is_no_server(given: dict[str, Any], message: str) -> None:
 
 
 def test_connect_takes_a_server_alone() -> None:
-    with pytest.raises(InputError, match=r"a server of Spark is needed.*engine=sqlrl.Spark\('sc://a:1'\)"):
+    with pytest.raises(
+        InputError, match=r"a server of Spark is needed.*engine=sqlrl.Spark\('sc://host:port', storage=\.\.\.\)"
+    ):
         sqlrl.connect(engine="sc://a:1")  # type: ignore[arg-type]
 
 

@@ -405,7 +405,7 @@ def test_models_are_shown_copied_and_changed() -> None:
 
 def test_words_tried_on_a_soft_model_are_told() -> None:
     model = parse_psl("1: A(X)")
-    for word, said in (("clauses", "model.rules"), ("to_json", "model.save"), ("load", "sqlrl.read_psl")):
+    for word, said in (("clauses", "model.rules"), ("to_json", "model.save"), ("load", "db.load")):
         with pytest.raises(AttributeError, match=said):
             getattr(model, word)
 

@@ -37,8 +37,9 @@ from sqlrl.structure.beam.search import (
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
 from sqlrl.training.clause_search import ClauseSearch, GivenRule, SearchRun
-from sqlrl.training.fit import DONE, INTERRUPTED, Fit, FitOptions, Taken
+from sqlrl.training.fit import DONE, INTERRUPTED, Fit, Taken
 from sqlrl.training.learning import TrainingDatabase
+from sqlrl.training.options import FitOptions
 from sqlrl.training.records import Iteration, iteration_table
 from sqlrl.wording import counted
 

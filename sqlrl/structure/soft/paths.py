@@ -20,7 +20,7 @@ import pyarrow as pa
 from scipy.special import rel_entr
 
 from sqlrl import markup
-from sqlrl.errors import InputError, Parameter
+from sqlrl.errors import InputError, Message, Parameter
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.paths import ANCHORS, Anchor, PathSupports, RelationalPaths
 from sqlrl.learn.parameters import Option, Whole, check_parameters
@@ -199,7 +199,8 @@ def path_clauses(source: RelationalPaths, parameters: PathParameters | None = No
         for i in order
         for rule in ((rules[i], _negation(rules[i])) if chosen.negations else (rules[i],))
     ]
-    return PathClauses(source.target, tuple(clauses), source.positives, source.negatives, found.walks, notes)
+    said = tuple(Message(note) for note in notes)
+    return PathClauses(source.target, tuple(clauses), source.positives, source.negatives, found.walks, said)
 
 
 def contrast(positive: IntArray, negative: IntArray, positives: int, negatives: int) -> FloatArray:
