@@ -21,6 +21,7 @@ DONE, INTERRUPTED, FAILED = "done", "interrupted", "failed"
 """What `sqlrl.run.status` says of a run that has ended."""
 
 _SCHEMAS = {"step": STEP_SCHEMA, "iteration": ITERATION_SCHEMA}
+"""Tables whose rows are needed again when the run ends."""
 
 Arrays = Mapping[str, Any]
 """What a learner goes on from: arrays, and values of JSON, by name."""
@@ -119,8 +120,7 @@ class Fit:
         *,
         rows: Mapping[str, pa.Table] | None = None,  # what the step adds to tables of the run
         state: Callable[[], Arrays] | None = None,  # what a run goes on from after this step; None if it cannot
-        so_far: Callable[[], Any]
-        | None = None,  # what there is to keep if learning stops now; None if nothing is better than before
+        so_far: Callable[[], Any] | None = None,  # what there is to keep if learning stops now; None for what there was
         share: float | None = None,  # of the work that is done, as far as anybody can tell
         advance: int = 0,  # of the stage's total
     ) -> None:
@@ -132,8 +132,8 @@ class Fit:
             new = {table: pa.concat_tables(parts) for table, parts in self._unsaved.items()}
             self._data.save(Checkpoint(done, state(), new, dict(self.seconds)))
         if not self.saving or state is not None:
-            for table, parts in self._unsaved.items():
-                self._rows.setdefault(table, []).extend(parts)
+            for table in self._unsaved.keys() & _SCHEMAS.keys():
+                self._rows.setdefault(table, []).extend(self._unsaved[table])
             self._unsaved = {}
         self.done = done
         if so_far is not None:
@@ -185,7 +185,9 @@ class Fit:
         run, things = self.run, self._things
         status = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else FAILED
         if self._so_far is None:
-            stop.add_note(f"run {run} had no {things} yet: it is marked as {status}, and has no model")
+            # What a run that goes on had before is saved, of which another note tells.
+            if self.saved is None:
+                stop.add_note(f"run {run} had no {things} yet: it is marked as {status}, and has no model")
             return None
         so_far, note = self._so_far
         try:
