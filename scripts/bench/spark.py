@@ -137,8 +137,8 @@ def opened(cell: Cell, folder: Path) -> Iterator[tuple[Any, Any]]:
             return
         import pyarrow as pa
 
+        from sqlrl.engine.spark.encoded_parts import MARK, mark_rows, part_frame
         from sqlrl.engine.spark.engine import SparkEngine
-        from sqlrl.engine.spark.parts import MARK, mark_rows, part_frame
         from sqlrl.engine.spark.server import Server, Spark
         from sqlrl.engine.stored import FACTS, STORED, StoredPart, view_of
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from sqlrl.catalog.appended_examples import grow
 from sqlrl.catalog.atom_counts import atom_counts
 from sqlrl.catalog.atoms import PredicateOpening, build_atoms, check_independent
 from sqlrl.catalog.checks import (
@@ -32,7 +33,6 @@ from sqlrl.catalog.domains import (
 )
 from sqlrl.catalog.encoding import encode, key_columns
 from sqlrl.catalog.examples import ONLY_EXAMPLE, ExampleSource, build_examples, example_source
-from sqlrl.catalog.growth import grow
 from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.catalog.roles import NONE, Roles, refuse_missing

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlrl.arrow import array
-from sqlrl.catalog import binding, changes, evidence, examples, loading, parts, scopes
+from sqlrl.catalog import binding, changes, evidence, examples, load_parts, loading, scopes
 from sqlrl.catalog.checks import warn_of_types
 from sqlrl.catalog.declarations import declare
 from sqlrl.catalog.image import PredicateRecord, TypeRecord
@@ -74,7 +74,7 @@ class Catalog:
                     )
                 load_files(self.store, predicate, source, options)
             else:
-                (parts.append if append else loading.load)(self.store, predicate, source, options)
+                (load_parts.append if append else loading.load)(self.store, predicate, source, options)
             self._follow({predicate})
         if known and options.types is not None:
             warn_of_types(predicate, options.types, known)
@@ -82,7 +82,7 @@ class Catalog:
     def remove(self, predicate: str, source: Any) -> int:
         """Remove facts; `sqlrl.Database.load` explains it."""
         with enough_memory(f"removing from {predicate}"), self.store.writing():
-            removed = parts.remove(self.store, predicate, source)
+            removed = load_parts.remove(self.store, predicate, source)
             if removed:
                 self._follow({predicate})
         return removed

@@ -21,8 +21,8 @@ from sqlrl.catalog.fingerprints import (
     unmarked_fingerprint,
 )
 from sqlrl.catalog.image import SourceRecord
+from sqlrl.catalog.load_parts import load_again
 from sqlrl.catalog.options import LoadOptions, evidence_files, origin
-from sqlrl.catalog.parts import load_again
 from sqlrl.catalog.server_files import SERVER, files_changed, has_server
 from sqlrl.catalog.sources import find_table, find_tables, open_source
 from sqlrl.catalog.store import Store

@@ -55,7 +55,7 @@ def _each(fits: Check) -> Check:
 
 
 def _is_note(value: Any) -> bool:
-    """Tell whether a value is what `sqlrl.catalog.growth` notes of rows that were appended."""
+    """Tell whether a value is what `sqlrl.catalog.appended_examples` notes of rows that were appended."""
     return (
         isinstance(value, dict)
         and value.keys() == {"examples", "sizes", "parts", "to"}

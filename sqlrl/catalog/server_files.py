@@ -152,8 +152,8 @@ def load_files(store: Store, predicate: str, source: ServerFiles, options: LoadO
 
 def files_changed(store: Store, record: SourceRecord) -> bool:
     """Return whether the files of a load have other rows now (their number, and a hash by the server), or their encoding is gone."""
+    from sqlrl.engine.spark.encoded_parts import still_there
     from sqlrl.engine.spark.encoding import Encoding
-    from sqlrl.engine.spark.parts import still_there
 
     where = f"{record.predicate} from {record.source}"
     server, _ = _server(store, where)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.damage import table_fault
+from sqlrl.catalog.damaged_tables import table_fault
 from sqlrl.catalog.image import (
     COLUMNS,
     REMOVAL,

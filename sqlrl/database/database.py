@@ -950,7 +950,7 @@ class Database(Helpful):
             "full" grounds everything, and takes for each connected component the cheapest method that is exact for it; see
             `sqlrl.solve.mpe.mpe`. "cutting-plane" finds the same optimum, but grounds only what some best world so far does not
             meet. "auto" chooses between the two: large rules of which a first world violates little, such as transitivity over
-            candidate pairs, are cut, after counts that ground nothing (`sqlrl.solve.rounds.NetworkEstimate`).
+            candidate pairs, are cut, after counts that ground nothing (`sqlrl.solve.cutting_plane_worlds.NetworkEstimate`).
         solution : path or OutsideSolution, optional
             Take the world from what an outside solver answered about a file that `export` wrote, with the same `examples` and `roles`.
         limit : int or None

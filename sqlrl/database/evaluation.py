@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sqlrl.catalog.checks import labels_outside
 from sqlrl.database.inferred import THRESHOLD, Inferred, InferredProbabilities, InferredValues, InferredWorld
-from sqlrl.database.outcomes import Compared, blocks_of, keep, outcomes_of, support_of
+from sqlrl.database.label_outcomes import Compared, blocks_of, keep, outcomes_of, support_of
 from sqlrl.database.seen import seen
 from sqlrl.errors import InputError, Parameter
 from sqlrl.evaluate import ProbabilityScores, Scores, Seen, SoftScores, score, score_probabilities, score_values

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlrl.database.evaluation import keep_probabilities, probability_scores
 from sqlrl.database.inference import Collected, Destination, InferenceTask, collected, inference, kept_run
 from sqlrl.database.inferred import InferredProbabilities
-from sqlrl.database.outcomes import Compared
+from sqlrl.database.label_outcomes import Compared
 from sqlrl.database.results import InferenceResult
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import UnsupportedError

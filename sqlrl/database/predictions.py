@@ -14,7 +14,7 @@ from sqlrl.database.evaluation import keep_world, world_scores
 from sqlrl.database.exports import names_of
 from sqlrl.database.inference import Destination, InferenceTask, collected, inference, kept_run, search_options
 from sqlrl.database.inferred import InferredWorld
-from sqlrl.database.outcomes import Compared
+from sqlrl.database.label_outcomes import Compared
 from sqlrl.database.results import InferenceResult
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
@@ -299,7 +299,7 @@ class WorldCounts:
 
 
 def _margins(network: Network, weights: FloatArray, world: BoolArray) -> FloatArray:
-    from sqlrl.solve.alternatives import margins
+    from sqlrl.solve.other_worlds import margins
     from sqlrl.solve.weighted import weigh
 
     return margins(weigh(network, weights), world)

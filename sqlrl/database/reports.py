@@ -35,7 +35,7 @@ from sqlrl.report.page import (
     check_path,
 )
 from sqlrl.report.text import cell_text
-from sqlrl.solve.flips import flips
+from sqlrl.solve.flip_counts import flips
 from sqlrl.wording import counted
 
 MOST_CLAUSES = 100_000

@@ -15,8 +15,8 @@ from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.views import unique_name
 from sqlrl.database.evaluation import compared
 from sqlrl.database.inferred import THRESHOLD, Inferred
+from sqlrl.database.label_outcomes import Compared
 from sqlrl.database.named_atoms import find_atom
-from sqlrl.database.outcomes import Compared
 from sqlrl.errors import InputError, Parameter
 from sqlrl.evaluate.probabilities import BINS
 from sqlrl.ground.network import BoolArray

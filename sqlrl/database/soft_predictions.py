@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlrl.database.evaluation import keep_values, value_scores
 from sqlrl.database.inference import Destination, InferenceTask, bound_task, collected, kept_run, search_options
 from sqlrl.database.inferred import InferredValues
-from sqlrl.database.outcomes import Compared
+from sqlrl.database.label_outcomes import Compared
 from sqlrl.database.pushes import Pushes, hinge_text, pushes
 from sqlrl.database.results import InferenceResult
 from sqlrl.errors import InputError

@@ -25,9 +25,9 @@ from sqlrl.plan.named_clauses import AtomKey
 from sqlrl.plan.sources import argument_columns
 from sqlrl.report import Table
 from sqlrl.report.text import cell_text
-from sqlrl.solve.alternatives import flipped
 from sqlrl.solve.cutting_plane import add_rows, flipped_by_rounds
 from sqlrl.solve.methods import Options
+from sqlrl.solve.other_worlds import flipped
 from sqlrl.solve.weighted import weigh
 
 ROUNDS, PATIENCE = 20, 1.0

@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.solve.alternatives import Other
 from sqlrl.solve.conflict import conflict_of
 from sqlrl.solve.counts import counts, open_counts, soft_weights, violation_cost, weighted_score
-from sqlrl.solve.growth import Growth
+from sqlrl.solve.cutting_plane_worlds import SHARE, NetworkEstimate, Rounds
 from sqlrl.solve.mpe import mpe
+from sqlrl.solve.network_updates import Growth
+from sqlrl.solve.other_worlds import Other
 from sqlrl.solve.restriction import UnsatisfiableError, select, with_components
 from sqlrl.solve.result import MethodChoice, MPEResult, SolverReport, status_of
-from sqlrl.solve.rounds import SHARE, NetworkEstimate, Rounds
 from sqlrl.solve.structure import compile_network, pointers, ragged_ranges
 from sqlrl.solve.weighted import weigh
 from sqlrl.wording import counted

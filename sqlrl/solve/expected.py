@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sqlrl.errors import InputError, NumericError, Parameter
 from sqlrl.ground.network import BLOCK, BoolArray, FloatArray, IntArray, Network
 from sqlrl.progress import Stage
+from sqlrl.solve.beyond_elimination import widest
 from sqlrl.solve.counts import soft_weights
 from sqlrl.solve.enumeration import ALL_STEPS, MOST_ATOMS, STEPS, enumerate_worlds
 from sqlrl.solve.log_linear import LogLinear, log_linear, reach
@@ -19,7 +20,6 @@ from sqlrl.solve.restriction import UnsatisfiableError, component_labels, select
 from sqlrl.solve.structure import pointers
 from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS
 from sqlrl.solve.weighted import WeightedNetwork
-from sqlrl.solve.wide import widest
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, Network
 from sqlrl.progress import at_stage
 from sqlrl.solve.counts import open_counts, soft_weights, violation_cost, weighted_score
+from sqlrl.solve.cutting_plane_worlds import solve_network
 from sqlrl.solve.forest import ForestProgram, compile_forest
 from sqlrl.solve.methods import Method, Options
 from sqlrl.solve.presolve import keep_rows
 from sqlrl.solve.restriction import UnsatisfiableError, select
 from sqlrl.solve.result import MethodChoice, MPEResult, SolverReport, status_of
-from sqlrl.solve.rounds import solve_network
 from sqlrl.solve.single_atoms import all_alone, decided_alone
 from sqlrl.solve.structure import Structure, compile_network, sides_of
 from sqlrl.solve.weighted import EPSILON, atom_terms, weigh
@@ -199,7 +199,7 @@ def mpe(
 ) -> MPEResult:
     """Return the most probable world, which maximises the sum of w_i n_i plus soft evidence (and `loss`), under all hard clauses.
 
-    "auto" solves large networks in rounds where these leave out most ground clauses (`solve.rounds`), and takes the cheapest method that is
+    "auto" solves large networks in rounds where these leave out most ground clauses (`solve.cutting_plane_worlds`), and takes the cheapest method that is
     exact for each component; other names use one method for all that presolve leaves. `start`, shape (n,) or (k, n), are worlds that need
     not keep the hard clauses; `describe` has words for a ground clause, (local clause, signed local atoms), for errors about conflicts.
     """

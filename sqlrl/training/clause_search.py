@@ -17,8 +17,8 @@ from sqlrl.ground.clause_blankets import ClauseBlankets
 from sqlrl.ground.counts import violated
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.ground.opened import opened_program
 from sqlrl.ground.program import Extent, Program
+from sqlrl.ground.single_target import opened_program
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import Instance

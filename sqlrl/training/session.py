@@ -37,7 +37,7 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.progress import Stage, enough_memory
 from sqlrl.report import Console, QuietConsole
-from sqlrl.training.kept import KeptProgram
+from sqlrl.training.kept_program import KeptProgram
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

@@ -234,7 +234,7 @@ def test_what_was_learned_of_evidence_files_is_gone(run: Run, documents: Path, m
 
 SIGNALLED = """
 import os, signal, sys
-from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.cli import main
 original, calls = Choices.value_and_gradient, []
 def evaluated(self, weights):

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import sqlrl
-from sqlrl.solve import rounds
+from sqlrl.solve import cutting_plane_worlds
+from sqlrl.solve.cutting_plane_worlds import NetworkEstimate
 from sqlrl.solve.result import Status
-from sqlrl.solve.rounds import NetworkEstimate
 
 HARD = "Same(x, y) => Same(y, x).\nSame(x, y) ^ Same(y, z) ^ x != z => Same(x, z)."
 SOFT = "1.5 Same(x, y) => Same(y, x)\n0.4 Same(x, y) ^ Same(y, z) ^ x != z => Same(x, z)"
@@ -57,7 +57,7 @@ def records(count: int, block: int, errors: float, rules: str, kinds: int = 0) -
 def test_the_world_of_full_grounding_whatever_is_chosen(
     errors: float, rules: str, kinds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rounds, "SMALL", 50)
+    monkeypatch.setattr(cutting_plane_worlds, "SMALL", 50)
     db, model = records(32, 8, errors, rules, kinds)
     found, whole = db.predict(model), db.predict(model, method="full")
     assert found.status is whole.status is Status.OPTIMAL
@@ -78,7 +78,7 @@ def test_large_transitivity_is_cut_by_default() -> None:
 
 def test_what_the_first_world_does_not_meet_is_grounded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """All ground clauses of a conjunction that pays are unmet where they fail, and there is nothing left to cut."""
-    monkeypatch.setattr(rounds, "SMALL", 50)
+    monkeypatch.setattr(cutting_plane_worlds, "SMALL", 50)
     db = sqlrl.connect()
     db.load("Near", [(f"p{i}", f"p{j}") for i in range(20) for j in range(20)], types=("place", "place"))
     rules = "0.3 Near(x, y) ^ Open(x) ^ Open(y)\n-1 Open(x)"

@@ -18,8 +18,8 @@ from sqlglot import exp
 
 from sqlrl.engine.nodes import column, named
 from sqlrl.engine.spark import encoding
+from sqlrl.engine.spark.encoded_parts import MARK, stored_frame
 from sqlrl.engine.spark.encoding import Encoded, Encoding, Key, Known, ParquetToEncode, range_of, ranges, source_columns
-from sqlrl.engine.spark.parts import MARK, stored_frame
 from sqlrl.engine.spark.server import Server, Spark
 from sqlrl.engine.stored import StoredPart
 from sqlrl.errors import EngineError, InputError

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import Network
-from sqlrl.solve import rounds
+from sqlrl.solve import cutting_plane_worlds
 from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.counts import counts, violated_rows
 from sqlrl.solve.cutting_plane import add_rows, cutting_planes, flipped_by_rounds, recounted
@@ -215,7 +215,7 @@ def test_patience_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A world that CP-SAT cannot prove in the patience of a round is proved in the end."""
     whole = odd_cycles(121)
     best = cutting_planes(InMemory(whole), WEIGHTS)
-    monkeypatch.setattr(rounds, "PATIENCE", 1e-4)
+    monkeypatch.setattr(cutting_plane_worlds, "PATIENCE", 1e-4)
     oracle = InMemory(whole)
     found = cutting_planes(oracle, WEIGHTS)
     assert found.result.status is Status.OPTIMAL
@@ -233,7 +233,7 @@ def test_a_round_without_a_world_gets_all_the_time(monkeypatch: pytest.MonkeyPat
         if any(hidden[abs(x) - 1] == (x > 0) for x in literals):
             hard.append((0, literals))
     whole = network(60, [*hard, *((1 + a % 7, [a + 1]) for a in range(60))], hard=[0])
-    monkeypatch.setattr(rounds, "PATIENCE", 1e-9)
+    monkeypatch.setattr(cutting_plane_worlds, "PATIENCE", 1e-9)
     found = cutting_planes(InMemory(whole), [0.0, *WEIGHTS[1:]])
     assert found.result.status is Status.OPTIMAL
     assert not violated_rows(whole, found.result.world).any()

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sqlrl.solve.alternatives import differing, flip_losses, flipped
 from sqlrl.solve.elimination import Bounded, bounded_part
 from sqlrl.solve.methods import Chooser, Options
+from sqlrl.solve.other_worlds import differing, flip_losses, flipped
 from sqlrl.solve.weighted import WeightedNetwork, weigh
 from tests.solve.networks import ORDINARY, Problem, problems
 from tests.solve.test_weighted import enumerate_weighted, tolerance
@@ -77,7 +77,7 @@ def test_without_a_proof_the_gap_is_true(problem: Problem, wide: bool) -> None:
     world = best(weighted)
     with pytest.MonkeyPatch.context() as patch:
         if wide:
-            patch.setattr("sqlrl.solve.alternatives.bounded_part", _nothing_bounded)
+            patch.setattr("sqlrl.solve.other_worlds.bounded_part", _nothing_bounded)
         other = differing(weighted, world, Options(prove=False))
     rest = [s for w, s in scores.items() if w != tuple(world.tolist())]
     slack = 2e-5 + tolerance(problem)
@@ -95,7 +95,7 @@ def test_components_that_elimination_does_not_solve(monkeypatch: pytest.MonkeyPa
     weighted = weigh(problem.network(), problem.weights)
     scores = enumerate_weighted(weighted)
     world = best(weighted)
-    monkeypatch.setattr("sqlrl.solve.alternatives.bounded_part", _nothing_bounded)
+    monkeypatch.setattr("sqlrl.solve.other_worlds.bounded_part", _nothing_bounded)
     other = differing(weighted, world, Options())
     second = sorted(scores.values())[-2]
     assert other.behind == pytest.approx(weighted.score(world) - second)
@@ -111,7 +111,7 @@ def test_no_world_has_an_atom_otherwise(monkeypatch: pytest.MonkeyPatch) -> None
     assert world[0]
     assert flipped(weighted, world, 0, Options()).behind == np.inf
     same = weigh(Problem(2, [(0, [1, -2], 1), (0, [-1, 2], 1)], [0.0], hard=[0]).network(), [0.0])
-    monkeypatch.setattr("sqlrl.solve.alternatives.bounded_part", _nothing_bounded)
+    monkeypatch.setattr("sqlrl.solve.other_worlds.bounded_part", _nothing_bounded)
     other = differing(same, np.ones(2, dtype=np.bool_), Options(prove=False))
     assert (other.behind, other.least) == (np.inf, 0.0)
 

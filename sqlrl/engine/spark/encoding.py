@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, union_all
-from sqlrl.engine.spark.parts import MARK, mark_rows, part_frame, stored_frame
+from sqlrl.engine.spark.encoded_parts import MARK, mark_rows, part_frame, stored_frame
 from sqlrl.engine.spark.server import PIECE, Server, told, unwritable
 from sqlrl.engine.stored import FACTS, PLACE, StoredPart
 from sqlrl.errors import EngineError, InputError

@@ -18,8 +18,8 @@ from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.nodes import table
 from sqlrl.engine.spark import skew
+from sqlrl.engine.spark.encoded_parts import still_there, stored_frame
 from sqlrl.engine.spark.mirror import Content, Mirror
-from sqlrl.engine.spark.parts import still_there, stored_frame
 from sqlrl.engine.spark.server import PIECE, Server, spark_type, too_large
 from sqlrl.engine.spark.skew import (
     PROBE,

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sqlrl.errors import InputError, Phrase
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.learn.batch.problem import TrainingProblem, raise_conflict
 from sqlrl.solve.counts import violated_rows
 from sqlrl.solve.log_linear import LogLinear, log_linear

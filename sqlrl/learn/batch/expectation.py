@@ -13,7 +13,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, Indices, IntArray, Network
 from sqlrl.kernels import kernel
-from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.learn.batch.conditionals import make_choices
 from sqlrl.learn.batch.problem import TrainingProblem, fixed_values, raise_conflict
 from sqlrl.solve.occurrences import occurrences

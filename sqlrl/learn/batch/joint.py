@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.learn.batch.problem import equal_columns
 from sqlrl.solve.log_linear import LogLinear, LogLinearPartition
 

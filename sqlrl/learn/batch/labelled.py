@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlrl import markup
 from sqlrl.errors import ConvergenceWarning, InputError, Parameter, UnsupportedError, warn
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.learn.batch.choices import Choices, joined_choices
+from sqlrl.learn.batch.choice_design import Choices, joined_choices
 from sqlrl.learn.batch.conditionals import NOTHING, conditionals, joined_atoms
 from sqlrl.learn.batch.feasible import feasible_part
 from sqlrl.learn.batch.joint import JointLikelihood, LabelledPart, joint, joint_part
@@ -19,10 +19,10 @@ from sqlrl.learn.batch.problem import TrainingProblem, raise_conflict
 from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.learn.batch.validation import AtomGroups
 from sqlrl.learn.steps import describer
+from sqlrl.solve.beyond_elimination import widest
 from sqlrl.solve.log_linear import LogLinear, log_linear, reach
 from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.structure import variables_of
-from sqlrl.solve.wide import widest
 from sqlrl.training.labels import Names, hamming_loss, infeasible_truth
 from sqlrl.wording import counted
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sqlrl.errors import InputError, Parameter, Phrase, ValidationWarning, warn
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.learn.batch.joint import JointLikelihood
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.progress import staged

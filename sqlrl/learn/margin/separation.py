@@ -11,10 +11,10 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.margin.cuts import Cut, Loss, Separation
 from sqlrl.learn.steps import describer
-from sqlrl.solve.alternatives import differing
 from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.methods import Options
 from sqlrl.solve.mpe import compile_program, mpe
+from sqlrl.solve.other_worlds import differing
 from sqlrl.solve.restriction import select_each
 from sqlrl.solve.weighted import weigh
 from sqlrl.training.labels import hamming_loss

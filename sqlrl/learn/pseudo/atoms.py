@@ -12,7 +12,7 @@ from scipy import sparse, special
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.ground.partitions import Partition
-from sqlrl.learn.batch.choices import weighted_squares
+from sqlrl.learn.batch.choice_design import weighted_squares
 from sqlrl.learn.batch.problem import equal_columns
 
 

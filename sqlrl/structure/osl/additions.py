@@ -14,7 +14,7 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.logic.rules import Expansions, Rule
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.logic.terms import Atom, Formula, Term, Variable
-from sqlrl.structure.osl.accepted import NONE, AcceptedClauses
+from sqlrl.structure.osl.accepted_clauses import NONE, AcceptedClauses
 from sqlrl.structure.osl.names import StandingNumbers
 from sqlrl.structure.osl.patterns import PatternBook, formula_of, variable_names
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sqlrl.ground.bindings import FIXED_TRUE, AtomArrays, AtomTable, Bindings, Int32Array, PatternCode, find_atom
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.structure.osl.distinct import agree, chain_of, heads_for, link
+from sqlrl.structure.osl.row_hashing import agree, chain_of, heads_for, link
 
 
 def delta_counts(

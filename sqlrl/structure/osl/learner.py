@@ -41,7 +41,7 @@ from sqlrl.solve.conflict import Describe
 from sqlrl.solve.counts import open_counts
 from sqlrl.solve.forest import compile_forest
 from sqlrl.solve.structure import compile_network, pointers, ragged_ranges
-from sqlrl.structure.osl.accepted import NONE, AcceptedClauses
+from sqlrl.structure.osl.accepted_clauses import NONE, AcceptedClauses
 from sqlrl.structure.osl.additions import (
     FIRST,
     Addition,

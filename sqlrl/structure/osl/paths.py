@@ -35,8 +35,8 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import inner, kernel
 from sqlrl.logic.modes import INPUT, OUTPUT, Modes
-from sqlrl.structure.osl.distinct import empty_table, slot_of, table_of
 from sqlrl.structure.osl.hypergraph import Hypergraph
+from sqlrl.structure.osl.row_hashing import empty_table, slot_of, table_of
 from sqlrl.wording import counted
 
 MOST_PATHS = 5_000_000

@@ -27,9 +27,9 @@ from sqlrl.kernels import inner, kernel
 from sqlrl.logic.modes import Modes
 from sqlrl.logic.shapes import ORDERINGS_TRIED, Shape, ShapeLiteral, Shaper, Slot, parameter_symmetries
 from sqlrl.logic.terms import And, Atom, Clause, Constant, Formula, Implies, Literal, Not, Or, Term, Variable
-from sqlrl.structure.osl.distinct import distinct_rows, slot_of, table_of
 from sqlrl.structure.osl.hypergraph import Hypergraph
 from sqlrl.structure.osl.paths import Paths
+from sqlrl.structure.osl.row_hashing import distinct_rows, slot_of, table_of
 
 _OPERATOR = "v"
 

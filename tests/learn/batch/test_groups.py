@@ -11,7 +11,7 @@ from sklearn import linear_model
 
 import sqlrl
 from sqlrl.errors import InputError, LoadError, ValidationWarning
-from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.learn.batch.conditionals import make_choices
 from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.batch.validation import AtomGroups, make_grouped_parts

@@ -17,7 +17,7 @@ import pytest
 import sqlrl
 from sqlrl.catalog.records import Records
 from sqlrl.errors import EngineError, NumericError
-from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.training.records import Iteration
 from sqlrl.training.stream import ExampleStream
 from tests.learn.batch.stopped import load, model

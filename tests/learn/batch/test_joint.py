@@ -18,7 +18,7 @@ from scipy import optimize, special
 import sqlrl
 from sqlrl.errors import InputError, NumericError, UnsupportedError
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.learn.batch.conditionals import conditionals
 from sqlrl.learn.batch.expectation import SampledSource
 from sqlrl.learn.batch.joint import JointLikelihood

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn import linear_model
 
 from sqlrl.learn.batch import penalised
-from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.learn.batch.owlqn import descend
 from sqlrl.learn.batch.penalised import PenalisedFit, Penalty, fit_weights, make_design
 from sqlrl.learn.batch.validation import make_parts, validate

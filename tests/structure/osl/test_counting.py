@@ -20,7 +20,7 @@ from sqlrl.ground.rows import GroundRows, by_clause, in_order
 from sqlrl.ground.sample_programs import sample_program
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.sources import World
-from sqlrl.structure.osl.accepted import NONE, AcceptedClauses
+from sqlrl.structure.osl.accepted_clauses import NONE, AcceptedClauses
 from sqlrl.structure.osl.count_differences import delta_counts
 from tests.effort import draws
 from tests.ground.cases import CLOSED, Case, Names, load, world_table

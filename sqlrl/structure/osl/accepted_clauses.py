@@ -23,7 +23,7 @@ from sqlrl.kernels import inner, kernel
 from sqlrl.logic.shapes import Shape
 from sqlrl.solve.structure import ragged_ranges
 from sqlrl.structure.osl.count_differences import literal_value
-from sqlrl.structure.osl.distinct import agree, chain_of, heads_for, link
+from sqlrl.structure.osl.row_hashing import agree, chain_of, heads_for, link
 
 NONE = -1
 """Stands for the clause of a variant that was not accepted."""

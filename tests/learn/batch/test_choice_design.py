@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sqlrl.errors import InfeasibleError, InputError
-from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.learn.batch.conditionals import make_choices
 from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.solve.sample_networks import network

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
+from sqlrl.solve.cutting_plane_worlds import solve_network
 from sqlrl.solve.elimination import Bounded, bounded_part, max_marginals
 from sqlrl.solve.methods import Options
 from sqlrl.solve.restriction import UnsatisfiableError, component_labels, restrict, select, select_each
-from sqlrl.solve.rounds import solve_network
 from sqlrl.solve.weighted import FREE, WeightedNetwork
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from sqlglot import exp
 
+from sqlrl.catalog.appended_examples import before_append, note_append
 from sqlrl.catalog.atoms import atom_name
 from sqlrl.catalog.bins import check_same_edges, constant_name
 from sqlrl.catalog.columns import Mapped, map_columns, raw_query
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.examples import list_examples
 from sqlrl.catalog.fingerprints import table_fingerprint
-from sqlrl.catalog.growth import before_append, note_append
 from sqlrl.catalog.image import REMOVAL, PartRecord, PredicateRecord, SourceRecord, argument_columns, equal_columns
 from sqlrl.catalog.loading import empty_rows, load, reads_alike, register, with_sources, write_rows
 from sqlrl.catalog.options import LoadOptions, check_name, origin

@@ -13,8 +13,8 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray
 from sqlrl.progress import Stage
-from sqlrl.solve.growth import Growth
 from sqlrl.solve.methods import Chooser, Options
+from sqlrl.solve.network_updates import Growth
 from sqlrl.solve.presolve import keep_rows, presolve
 from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.result import MethodChoice, UnsolvedError

@@ -16,7 +16,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import divided
 from sqlrl.logic.terms import Constant
-from sqlrl.solve.flips import Flips, flips
+from sqlrl.solve.flip_counts import Flips, flips
 
 SUPPORT = ("for_right", "for_wrong", "against_right", "against_wrong")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sqlrl.errors import InputError
 from sqlrl.solve import overlaps as module
-from sqlrl.solve.flips import flips
+from sqlrl.solve.flip_counts import flips
 from sqlrl.solve.overlaps import Overlaps, overlaps
 from tests.effort import draws
 from tests.solve.networks import Problem, problems

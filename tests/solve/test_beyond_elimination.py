@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlrl.ground.network import BLOCK, Network
+from sqlrl.solve.beyond_elimination import widest
 from sqlrl.solve.log_linear import LogLinear, log_linear, reach
 from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.treewidth.order import elimination_order
-from sqlrl.solve.wide import widest
 from tests.effort import draws
 from tests.solve.networks import Problem, problems
 

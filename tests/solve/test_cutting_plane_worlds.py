@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlrl.ground.network import Network
-from sqlrl.solve import rounds
-from sqlrl.solve.alternatives import differing, flipped
+from sqlrl.solve import cutting_plane_worlds
 from sqlrl.solve.conflict import ConflictingClausesError
+from sqlrl.solve.cutting_plane_worlds import NetworkEstimate, solve_network
 from sqlrl.solve.elimination import bounded_part
 from sqlrl.solve.methods import Chooser, Options
 from sqlrl.solve.mpe import mpe
+from sqlrl.solve.other_worlds import differing, flipped
 from sqlrl.solve.restriction import UnsatisfiableError, select
 from sqlrl.solve.result import Status, UnsolvedError
-from sqlrl.solve.rounds import NetworkEstimate, solve_network
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.weighted import weigh
 from tests.effort import draws
@@ -30,15 +30,15 @@ from tests.solve.networks import EXTREME, Problem, problems, worlds
 def eager() -> Iterator[None]:
     """Rounds for every network, however small."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "SMALL", 0)
+        patch.setattr(cutting_plane_worlds, "SMALL", 0)
         yield
 
 
 def check(problem: Problem) -> bool:
     """Compare with enumeration; return whether there were rounds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "SMALL", 0)
-        patch.setattr(rounds, "SHARE", 1.0)
+        patch.setattr(cutting_plane_worlds, "SMALL", 0)
+        patch.setattr(cutting_plane_worlds, "SHARE", 1.0)
         weighted = weigh(problem.network(), problem.weights)
         best = max((problem.score(world) for world in worlds(problem)), default=None)
         if best is None:
@@ -94,7 +94,7 @@ def test_a_transitive_relation_has_the_same_optimum_in_rounds(
 ) -> None:
     whole = same(14, seed, soft=soft)
     at_once = mpe(whole, [1.5, 0.7])
-    monkeypatch.setattr(rounds, "SMALL", 500)
+    monkeypatch.setattr(cutting_plane_worlds, "SMALL", 500)
     found = mpe(whole, [1.5, 0.7])
     assert at_once.status is found.status is Status.OPTIMAL
     assert found.objective == pytest.approx(at_once.objective, abs=1e-9)
@@ -133,7 +133,7 @@ def test_a_method_that_is_asked_for_gets_the_whole_network() -> None:
 
 @pytest.mark.usefixtures("eager")
 def test_rounds_name_an_atom_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "SHARE", 1.0)
+    monkeypatch.setattr(cutting_plane_worlds, "SHARE", 1.0)
     ground = [(0, [a, b], 1) for a in (2, -2) for b in (3, -3)]
     weighted = weigh(Problem(3, ground, [0.0], hard=[0]).network(), [0.0])
     part = select(weighted, np.array([False, True, True]))
@@ -145,7 +145,7 @@ def test_rounds_name_an_atom_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.usefixtures("eager")
 def test_what_rounds_do_not_prove_is_solved_with_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs that attract and repel at random, of which neither elimination nor the linear relaxation proves a world best."""
-    monkeypatch.setattr(rounds, "SHARE", 1.0)
+    monkeypatch.setattr(cutting_plane_worlds, "SHARE", 1.0)
     monkeypatch.setattr("sqlrl.solve.methods.bounded_part", partial(bounded_part, bucket_cells=4))
     draw = np.random.default_rng(2)
     pairs = [(a, b) for a in range(1, 11) for b in range(a + 1, 11)]
@@ -161,8 +161,8 @@ def test_what_rounds_do_not_prove_is_solved_with_all_pairs(monkeypatch: pytest.M
 
 @pytest.mark.usefixtures("eager")
 def test_a_round_that_finds_no_world_has_as_long_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "SHARE", 1.0)
-    monkeypatch.setattr(rounds, "PATIENCE", 0.0)
+    monkeypatch.setattr(cutting_plane_worlds, "SHARE", 1.0)
+    monkeypatch.setattr(cutting_plane_worlds, "PATIENCE", 0.0)
     monkeypatch.setattr("sqlrl.solve.methods.bounded_part", partial(bounded_part, bucket_cells=4))
     draw = np.random.default_rng(0)
     ground = [(0, ((draw.choice(20, 3, replace=False) + 1) * draw.choice([-1, 1], 3)).tolist(), 1) for _ in range(240)]
@@ -174,5 +174,5 @@ def test_a_round_that_finds_no_world_has_as_long_as_the_whole(monkeypatch: pytes
 
 
 def test_nothing_is_left_out_where_it_is_little() -> None:
-    assert not NetworkEstimate({0: rounds.SMALL}, {0: 0}).partial
-    assert NetworkEstimate({0: 3 * rounds.SMALL}, {0: 0}).partial
+    assert not NetworkEstimate({0: cutting_plane_worlds.SMALL}, {0: 0}).partial
+    assert NetworkEstimate({0: 3 * cutting_plane_worlds.SMALL}, {0: 0}).partial
