@@ -39,6 +39,7 @@ ROOMS = (
     "training",
     "learn",
     "structure",
+    "baselines",
     "evaluate",
     "script",
     "database",

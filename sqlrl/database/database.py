@@ -432,11 +432,11 @@ class Database(Helpful):
         >>> db.load("Friends", [("Chris", "Dora")], mode="append")
         >>> db.load("Friends", "select 'Anna', 'Bob'", mode="remove")
         1
-        >>> db.load({"Parent": [("Ann", "Bob")], "Job": [("Ann", "smith")]}, types={"Parent": ["person", "person"]})
-        ['Parent', 'Job']
         >>> db.load("counts", db.count("Friends(x, y)", by="x"), mode="view")
         >>> db.sql("select x from counts where n > 0").fetchall()
         [('Chris',)]
+        >>> db.load({"Parent": [("Ann", "Bob")], "Job": [("Ann", "smith")]}, types={"Parent": ["person", "person"]})
+        ['Parent', 'Job']
         """
         from sqlrl.database import loading
 
@@ -1316,7 +1316,7 @@ class Database(Helpful):
         >>> db.count(model, world=anna, against=nobody)["delta_n"]
         [-1]
         >>> [round(n, 3) for n in db.count(model, expected=True)["n_expected"]]
-        [8.426]
+        [8.731]
         """
         from sqlrl.database import counting
         from sqlrl.database.formulas import formula_model, is_formula
@@ -1473,7 +1473,7 @@ class Database(Helpful):
         [(1, 3, 2)]
         >>> costs = db.diagnose(model, kind="costs")
         >>> costs["nodes"], costs["factors"], costs["inexpensive"]
-        ([4], [6], [False])
+        ([4], [0], [True])
         """
         from sqlrl.database import diagnosis
 

@@ -85,7 +85,7 @@ def read_subgraphs(
     >>> stream = sqlrl.read_subgraphs(path, graph, model, window=7)
     >>> len(stream), sorted(stream.queries())
     (60, ['Likes', 'Old'])
-    >>> fit = sqlrl.Resolwe(sqlrl.parse_grammar("Old(x) ^ Likes(x)")).fit(sqlrl.connect(), model, stream)
+    >>> fit = sqlrl.Resolwe(sqlrl.parse_grammar("Old(x) ^ Likes(x)")).fit(sqlrl.connect(), model, examples=stream)
     >>> fit.formulations_.to_arrow().select(["formula", "support", "kept"]).to_pylist()
     [{'formula': 'Old(x) ^ Likes(x)', 'support': 20, 'kept': True}]
     >>> folder.cleanup()

@@ -107,7 +107,12 @@ class CandidateRun(ABC):
         arrays = {name: array for name, array in checkpoint.arrays.items() if name != WINDOWS}
         with self.records.together():
             self.run.save(replace(checkpoint, arrays=arrays), self.stream_state())
-            self._replace("joint_count", _count_rows(StreamCounts.of_arrays(checkpoint.arrays)))
+            self.show(StreamCounts.of_arrays(checkpoint.arrays))
+
+    def show(self, counts: StreamCounts) -> None:
+        """Keep the counts so far, which can be read meanwhile, and the examples that they are of."""
+        with self.records.together():
+            self._replace("joint_count", _count_rows(counts))
             self.keep_examples()
 
     def follow(self, counts: StreamCounts, log: pa.Table) -> None:

@@ -188,7 +188,7 @@ class SubgraphTables(Subgraphs):
     ...         yield {"Plays": plays, "Trains": plays.filter(plays["truth"]).drop_columns(["truth"])}
     >>> model = sqlrl.parse_mln("Plays(person)\nTrains(person)")
     >>> templates = sqlrl.parse_grammar("Trains(x) ^ Plays(x)")
-    >>> fit = sqlrl.Resolwe(templates, select=12).fit(sqlrl.connect(), model, sqlrl.SubgraphTables(windows))
+    >>> fit = sqlrl.Resolwe(templates, select=12).fit(sqlrl.connect(), model, examples=sqlrl.SubgraphTables(windows))
     >>> fit.formulations_.to_arrow().select(["formula", "support", "kept"]).to_pylist()
     [{'formula': 'Trains(x) ^ Plays(x)', 'support': 24, 'kept': True}]
     """
@@ -289,7 +289,7 @@ class SubgraphQueries(Subgraphs):
     >>> len(stream)
     60
     >>> model = sqlrl.parse_mln("Likes(person)\nOld(person)")
-    >>> fit = sqlrl.Resolwe(sqlrl.parse_grammar("Old(x) ^ Likes(x)")).fit(sqlrl.connect(), model, stream)
+    >>> fit = sqlrl.Resolwe(sqlrl.parse_grammar("Old(x) ^ Likes(x)")).fit(sqlrl.connect(), model, examples=stream)
     >>> fit.formulations_.to_arrow().select(["formula", "support", "kept"]).to_pylist()
     [{'formula': 'Old(x) ^ Likes(x)', 'support': 20, 'kept': True}]
     """

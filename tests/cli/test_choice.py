@@ -19,7 +19,7 @@ CASES: list[tuple[str, list[str], str, str]] = [
     ("Cites(d, d) ^ Good(d) => Topic(d, Fun)", ["--seed", "3"], "--learner likelihood --penalty l2, since there are 8 examples, and", "Likelihood"),
     ("Word(d, +w) => Good(d)", ["--iterations", "3"], "--learner pscg, since no other one has", "PSCG"),
     ("Word(d, +w) => Good(d)", ["--passes", "2"], "--learner adagrad, since no other one has", "AdaGrad"),
-    ("Word(d, +w) => Good(d)", ["--checkpoint"], "--learner adagrad --passes 100, since no other one has", "AdaGrad"),
+    ("Word(d, +w) => Good(d)", ["--window", "10"], "--learner adagrad --passes 100, since no other one has", "AdaGrad"),
     ("Word(d, +w) => Good(d)", ["--learner", "adagrad"], "", "AdaGrad"),
     ("Word(d, +w) => Good(d)", ["--quiet"], "", "Likelihood"),
 ]

@@ -293,10 +293,10 @@ def test_what_is_said_of_a_run_reaches_fit(run: Run, project: Project, monkeypat
     for learner in (sqlrl.CDA, sqlrl.Likelihood):
         monkeypatch.setattr(learner, "fit", begun)
     for options, wanted in {
-        ("cda",): {"checkpoint": False, "resume": None},
-        ("cda", "--checkpoint"): {"checkpoint": True, "resume": None},
-        ("cda", "--resume", "1"): {"checkpoint": False, "resume": 1},
-        ("likelihood",): {},
+        ("cda",): {},
+        ("cda", "--checkpoint"): {"checkpoint": True},
+        ("cda", "--resume", "1"): {"resume": 1},
+        ("likelihood", "--checkpoint"): {"checkpoint": True},
         ("likelihood", "--groups", "from t", "--strength", "1,2", "--folds", "2"): {"groups": "from t"},
     }.items():
         assert "seen" in run(*arguments(project, "--learner", *options)).err

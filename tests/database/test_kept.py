@@ -199,7 +199,7 @@ assert kept._kept is not None
 @pytest.mark.parametrize(
     "held",
     [
-        "os.held = kept\ndb.engine.connection.close()\ndel db",
+        "os.held = kept\ndb.advanced.engine.connection.close()\ndel db",
         "",
         "sys.held = kept",
     ],

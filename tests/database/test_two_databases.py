@@ -77,7 +77,7 @@ def test_runs_in_threads_do_not_conflict(pair: tuple[sqlrl.Database, sqlrl.Datab
     alone = sqlrl.connect()
     load(alone)
     expected = sqlrl.AdaGrad(passes=2).fit(alone, model()).weights_.tolist()
-    pair[0].bind(model())
+    pair[0].advanced.bind(model())
     found: dict[int, list[float]] = {}
 
     def job(number: int) -> None:

@@ -15,7 +15,7 @@ import pytest
 from sqlrl.errors import InfeasibleTruthWarning, InputError
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import Window
-from sqlrl.learn import AdaGrad, OnlineLearner, Progress
+from sqlrl.learn import AdaGrad, OnlineLearner, WindowProgress
 from sqlrl.learn.settings import Order
 from sqlrl.logic.model import Model
 from sqlrl.training.records import TrainingRecord
@@ -110,7 +110,7 @@ class Data:
 
 def test_fit_is_the_learner_over_the_windows() -> None:
     data, window = Data(chain_window(30)), chain_window(30)
-    seen: list[Progress] = []
+    seen: list[WindowProgress] = []
     fit = AdaGrad(window=8, record_history=True).fit(data, MODEL, callback=seen.append)
     learner = OnlineLearner(AdaGrad().parameters())
     report = learner.learn_many(window)
@@ -206,7 +206,7 @@ def test_one_warning_counts_the_violated_clauses() -> None:
 
 
 def test_ctrl_c_closes_the_stream() -> None:
-    def stop(progress: Progress) -> None:
+    def stop(progress: WindowProgress) -> None:
         raise KeyboardInterrupt
 
     data, learner = Data(chain_window(4)), AdaGrad(window=2)

@@ -19,7 +19,7 @@ import pytest
 import sqlrl
 from sqlrl.catalog.records import Records, as_rows
 from sqlrl.errors import CheckpointWarning, EngineError, InfeasibleTruthWarning, InputError
-from sqlrl.learn import OnlineEstimator, Progress
+from sqlrl.learn import OnlineEstimator, WindowProgress
 from tests.learn.stopped import KILLED, OPTIONS, estimator, load, model
 
 PENALISED = "ContrastiveDivergence, constant, penalty 0.5"
@@ -75,7 +75,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path, name: s
     with sqlrl.connect(path) as db:
         # Whatever opens the file next says so: the run could not.
         assert db.sql("select run, status from sqlrl.run").fetchall() == [(1, "interrupted")]
-        seen: list[Progress] = []
+        seen: list[WindowProgress] = []
         resumed = estimator(name).fit(db, model(), callback=seen.append, resume=1)
         whole = estimator(name).fit(db, model())
         assert [p.window for p in seen] == list(range(KILLED + 1, 7))
@@ -125,7 +125,7 @@ def test_what_a_run_that_is_killed_leaves_in_its_file_goes_on(tmp_path: Path, mo
     for where, expected in (("saving", range(KILLED + 1, 7)), ("ending", range(0))):
         with sqlrl.connect(images[where]) as db:
             assert statuses(db) == [(1, "interrupted")]
-            seen: list[Progress] = []
+            seen: list[WindowProgress] = []
             assert same(estimator("CDA").fit(db, model(), callback=seen.append, resume=1), whole)
             assert [p.window for p in seen] == list(expected)
             assert kept(db, 1) == left
@@ -169,7 +169,7 @@ def test_a_run_at_work_stays_running_whoever_else_opens_the_file(tmp_path: Path,
     left_running(path)
     seen: list[list[tuple[int, str]]] = []
 
-    def look(progress: Progress) -> None:
+    def look(progress: WindowProgress) -> None:
         if progress.window == 3:
             seen.extend(opened_again(path))
             raise KeyboardInterrupt
@@ -224,7 +224,7 @@ def test_a_prediction_that_cannot_be_kept_is_no_run_at_work(monkeypatch: pytest.
 def stopped(db: sqlrl.Database, name: str = "CDA", **options: object) -> None:
     """A run that Ctrl-C ends after two windows."""
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: WindowProgress) -> None:
         if progress.window == 2:
             raise KeyboardInterrupt
 
@@ -241,7 +241,7 @@ def test_a_run_can_be_stopped_and_resumed_twice(name: str) -> None:
     stopped(db, name)
     assert db.sql("select status from sqlrl.run").fetchall() == [("interrupted",)]
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: WindowProgress) -> None:
         if progress.window == 4:
             raise ValueError
 
@@ -332,7 +332,7 @@ def test_a_run_that_saved_nothing_cannot_be_resumed() -> None:
     db = sqlrl.connect()
     load(db)
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: WindowProgress) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -413,6 +413,7 @@ def test_an_error_before_anything_is_saved_promises_nothing(monkeypatch: pytest.
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
 def test_a_run_that_is_kept_in_memory_beside_a_file_warns(tmp_path: Path) -> None:
     path = tmp_path / "mine.duckdb"
     duckdb.connect(str(path)).close()

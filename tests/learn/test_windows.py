@@ -10,7 +10,7 @@ import pytest
 import sqlrl
 import sqlrl.ground.windows as module
 from sqlrl.errors import GroundingLimitError, InfeasibleTruthWarning
-from sqlrl.learn import Progress
+from sqlrl.learn import WindowProgress
 from tests.learn.stopped import OPTIONS, load, model
 
 UNSAID: dict[str, Any] = {**OPTIONS, "window": None}
@@ -75,9 +75,9 @@ def test_windows_do_not_change_what_is_learned(db: sqlrl.Database) -> None:
 @warned
 @pytest.mark.parametrize("after", [1, 4])
 def test_a_resumed_run_has_the_windows_that_it_had(db: sqlrl.Database, after: int) -> None:
-    seen: list[Progress] = []
+    seen: list[WindowProgress] = []
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: WindowProgress) -> None:
         seen.append(progress)
         if progress.window == after:
             raise KeyboardInterrupt
@@ -117,7 +117,7 @@ def test_a_first_window_without_room_is_made_smaller(dense: sqlrl.Database, monk
 @warned
 def test_a_limit_of_ground_clauses_makes_the_first_window_smaller(dense: sqlrl.Database) -> None:
     whole = sqlrl.CDA(**ONCE).fit(dense, model())
-    counted: list[Progress] = []
+    counted: list[WindowProgress] = []
     limited = sqlrl.CDA(**ONCE).fit(dense, model(), callback=counted.append, limit=16)
     assert len(counted) > 6
     assert limited.steps_["loss"] == whole.steps_["loss"]
@@ -130,7 +130,7 @@ def test_a_limit_of_ground_clauses_makes_the_first_window_smaller(dense: sqlrl.D
 def test_a_resumed_run_with_a_smaller_first_window_gives_clauses_the_ids_they_had(
     dense: sqlrl.Database, after: int
 ) -> None:
-    def stop(progress: Progress) -> None:
+    def stop(progress: WindowProgress) -> None:
         if progress.window == after:
             raise KeyboardInterrupt
 

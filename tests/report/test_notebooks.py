@@ -43,7 +43,7 @@ threads = [threading.Thread(target=work, args=(name,)) for name in ("first", "se
 for thread in threads: thread.start()
 for thread in threads: thread.join()""",
     "file": "import tempfile, pathlib\nfolder = tempfile.mkdtemp()\nwith sqlrl.connect(pathlib.Path(folder) / 'a.duckdb') as other:\n    other.load('P', [('a',)])\nduckdb.sql('select sum(range) from range(1000000)').fetchall()",
-    "quiet": "sqlrl.connect(progress=False).console.progress('nothing').__enter__().advance()",
+    "quiet": "sqlrl.connect(progress=False).advanced.console.progress('nothing').__enter__().advance()",
 }
 
 SCRIPT = """

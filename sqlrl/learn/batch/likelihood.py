@@ -136,7 +136,7 @@ class Likelihood(BatchEstimator[Labelled]):
     >>> model = sqlrl.parse_mln("Beside(person, person)\nHappy(person)\nBeside(x, y) ^ Happy(x) => Happy(y)\nHappy(x)")
     >>> fit = Likelihood("l2", strength=0.1).fit(db, model)
     >>> fit.reached_, [round(float(weight), 3) for weight in fit.weights_]
-    (Reached(components=1, choices=0, wide=0), [0.0, 0.0])
+    (LikelihoodReach(components=1, choices=0, wide=0), [0.0, 0.0])
     """
 
     strength_: float

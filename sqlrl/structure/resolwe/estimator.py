@@ -439,6 +439,8 @@ class Resolwe(Relearning):
                 told = Counted(
                     counts.windows, len(session), counts.subgraphs, session.statements, fit.run, len(candidates)
                 )
+                if not fit.saving:
+                    session.show(counts)
                 fit.step(told, counts.windows, state=counts.arrays, advance=1)
         return counts
 
