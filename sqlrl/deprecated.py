@@ -89,6 +89,8 @@ def takes_old_arguments(function: Callable[_Asked, _Found], name: str | None = N
             return function(*args, **given)
         changed = {k: old.values[k].get(v, v) if k in old.values else v for k, v in given.items()}
         positioned = dict(zip(old.positions, args[most:], strict=False))
+        if both := positioned.keys() & given.keys():
+            raise TypeError(f"{name}() got multiple values for argument {min(both)!r}")
         more: Any = {**positioned, **_renamed(changed, old.keywords)}
         for position in positioned:
             _warn(f"{name}() with {position} by position", f"{position}=")

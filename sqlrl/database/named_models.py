@@ -146,6 +146,7 @@ class Models:
 
     def __delitem__(self, name: str) -> None:
         """Forget the name of a model; the run that learned it stays. CatalogError if there is none."""
+        check_name(name)
         number_of(self._session, name)
         store = self._session.catalog.store
         store.check_writable()

@@ -710,7 +710,8 @@ class DuckDBEngine:
         noticed = (
             isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error) and "interrupted" in str(error)
         )
-        if noticed or isinstance(error, duckdb.InterruptException):
+        # What DuckDB reads of Python while it is interrupted says so in its own words.
+        if noticed or isinstance(error, duckdb.InterruptException) or "KeyboardInterrupt" in str(error):
             raise KeyboardInterrupt from error
         if is_busy(error):
             raise busy(self.path) from error
@@ -773,6 +774,10 @@ def check_ready(connection: duckdb.DuckDBPyConnection, path: str | None = None) 
         raise busy(path or "your connection") from error
     except duckdb.TransactionException as error:
         raise InputError("your connection has a transaction that an error has aborted: roll it back first.") from error
+    except RuntimeError as error:
+        if isinstance(error, duckdb.Error) or "interrupted" not in str(error):
+            raise
+        raise KeyboardInterrupt from error
     # A BEGIN inside a transaction fails and takes it down. And a transaction writes to one database alone, so that sqlrl cannot work inside one that
     # writes to the user's tables.
     if first == second:

@@ -263,6 +263,9 @@ class OnlineEstimator(WeightLearner):
     support_: pa.Table
     interrupted_: bool
 
+    grows: ClassVar[bool] = False
+    """Whether it adds clauses when it settles, which it does once."""
+
     learned: ClassVar[tuple[str, ...]] = ("last_weights_", "n_steps_", "steps_", "support_", "interrupted_")
 
     def __init__(
@@ -467,7 +470,11 @@ class OnlineEstimator(WeightLearner):
                 large = whole and not len(learner.infeasible.clause) and atoms // self.passes > _MANY_ATOMS
                 return _one_network(name, self.passes, atoms // self.passes) if large else None
 
-            taken = fit.learn(learn, lambda said, status: self._keep(learner, stream, fit, said(), status))
+            taken = fit.learn(
+                learn,
+                lambda said, status: self._keep(learner, stream, fit, said(), status),
+                again=not self.grows,
+            )
         taken()
         return self
 

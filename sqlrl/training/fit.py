@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from sqlrl.errors import Message, Phrase, SqlrlError, SqlrlWarning
+from sqlrl.errors import Message, Phrase
 from sqlrl.progress import Stage
 from sqlrl.training.options import FitOptions
 from sqlrl.training.records import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint, Iteration, iteration_table
@@ -155,6 +155,7 @@ class Fit:
         *,
         failed: bool = False,  # keep what there is so far also where an error ends the run
         part: str | None = None,  # what the time of steps counts as from now on
+        again: bool = True,  # what was found can be kept once more, where Ctrl-C comes while it is
     ) -> Taken:
         """Learn, and keep what was found; after Ctrl-C that is the best so far, and it is raised again."""
         if part is not None:
@@ -168,7 +169,15 @@ class Fit:
                 if taken is not None:
                     taken()
             raise
-        return keep(lambda: found, DONE)
+        try:
+            return keep(lambda: found, DONE)
+        except KeyboardInterrupt as stop:
+            if again:
+                self._so_far = (lambda: found), "its end"
+                taken = self._keep_so_far(stop, keep)
+                if taken is not None:
+                    taken()
+            raise
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -197,7 +206,7 @@ class Fit:
                 f"the {things} that run {run} had so far are not kept: it was interrupted again before they were"
             )
             raise
-        except (SqlrlError, SqlrlWarning) as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the news is what has stopped the run
             stop.add_note(f"the {things} that run {run} had so far could not be kept: {error}")
             return None
         stop.add_note(Message(f"run {run} is kept as {status}, with the best {things} up to {note}; {self._where}"))

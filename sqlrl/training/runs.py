@@ -127,8 +127,8 @@ class Run:
         self.number: int | None = None
         self._ended_by: BaseException | None = None
         self._key: RunKey | None = None
-        # Steps, and rows of tables, that the database has: of the run before it was resumed, and of this one.
-        self._done, self._rows = 0, dict.fromkeys(_STEPS, 0)
+        # Steps that the database has, whether there may be some, and whether the run has been resumed.
+        self._done, self._saving, self._resumed = 0, False, False
         self._ended = False
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int, key: RunKey | None = None) -> int:
@@ -143,8 +143,6 @@ class Run:
     def resume(self, run: int, key: RunKey) -> tuple[Checkpoint, Mapping[str, Any]]:
         """Go on with a run that was saved; return what the learner saved, and what the stream did."""
         saved: dict[str, Any] = _read_run(self._records, run, key)
-        # One that Ctrl-C has ended may have a model of what there was so far.
-        self._records.reopen(run)
         stream = saved[STREAM]
         rows = {
             table: self._records.rows(table, run, order=table).select(kept.names).cast(kept)
@@ -153,13 +151,15 @@ class Run:
         arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES, NUMBERED)}
         self._records.end_run(run, "running")
         self.number, self._key = run, key
-        self._done, self._rows = stream["windows"], {table: len(some) for table, some in rows.items()}
+        self._done, self._saving, self._resumed = stream["windows"], True, True
         self._unsettle(saved.get(NUMBERED, -1))
         return Checkpoint(self._done, arrays, rows, stream["seconds"]), stream
 
     def save(self, checkpoint: Checkpoint, stream: Mapping[str, Any]) -> None:
         """Save the run after a step, with how far its stream is."""
         run, key = self.begun(), self._key
+        # Ctrl-C may come when all is in the database, before anything else is noted.
+        self._saving = True
         with self._records.together():
             if key is not None and not self._done:
                 self._records.save_state(run, key.saved())
@@ -168,8 +168,6 @@ class Run:
             for table, rows in checkpoint.rows.items():
                 if len(rows):
                     self._records.append(table, run, rows)
-        for table in self._rows.keys() & checkpoint.rows.keys():
-            self._rows[table] += len(checkpoint.rows[table])
         self._done = checkpoint.done
 
     def history(self) -> History:
@@ -191,11 +189,15 @@ class Run:
         with self._records.together():
             name = f"{origin} run {run}"
             model = self._records.save_model(name, learned.model, learned.clauses, learned.shapes, origin=origin)
+            if self._resumed:
+                # Ctrl-C may have left it with a model of what there was so far.
+                self._records.reopen(run)
+            known = {table: len(self._records.rows(table, run, order=table)) for table in _STEPS if self._saving}
             count = self._settle(run)
             if status == "interrupted" and self._done and self._provisional is not None:
                 self._records.save_state(run, {NUMBERED: count})
             for table, data in rows.items():
-                self._records.append(table, run, data.slice(self._rows.get(table, 0)))
+                self._records.append(table, run, data.slice(known.get(table, 0)))
             self._records.end_run(run, status, model=model, timings=seconds, **record)
         self._ended = True
 

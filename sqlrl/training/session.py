@@ -328,6 +328,11 @@ class Query:
     def check(self, *, weighted: bool = False) -> None:
         """Refuse what is no model, or no limit; with `weighted` also a rule whose weight nobody gave or learned."""
         check_model(self.model)
+        given: object = self.roles
+        if not isinstance(given, Roles):
+            raise InputError(
+                f"{Parameter('roles', given)} must be roles of predicates, such as sqlrl.Roles(query=['Smokes'])."
+            )
         if weighted:
             check_weights(self.model)
         check_limit_option(self.limit)

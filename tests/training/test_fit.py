@@ -15,6 +15,7 @@ import sqlrl
 from sqlrl.errors import UnknownParameterError
 from sqlrl.training.fit import Told
 from sqlrl.training.records import share_of_fall
+from sqlrl.training.runs import Run as RunOfLearner
 from tests.learn.batch.stopped import load as load_documents
 from tests.offered import OFFERED
 
@@ -247,6 +248,58 @@ def test_ctrl_c_at_once_keeps_nothing(case: Case, monkeypatch: pytest.MonkeyPatc
     assert "model_" not in vars(made)
     assert db.sql("select count(*) from sqlrl.model").fetchall() == [(0,)]
     assert {row[0] for row in db.sql("select status from sqlrl.run").fetchall()} == {"interrupted"}
+
+
+def test_ctrl_c_while_the_end_is_kept_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    case, finish, calls = CASES["adagrad"], RunOfLearner.finish, []
+
+    def pressed(run: RunOfLearner, *given: Any, **options: Any) -> None:
+        calls.append(run)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        finish(run, *given, **options)
+
+    db = sqlrl.connect(progress=False)
+    case.load(db)
+    made = case.made()
+    monkeypatch.setattr(RunOfLearner, "finish", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        made.fit(db, case.given())
+    assert status(db, made.run_) == "interrupted"
+    assert db.models[-1] == made.model_
+    assert made.n_steps_ == 60
+
+
+def test_a_run_that_goes_on_and_is_stopped_at_once_keeps_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    case, save = CASES["adagrad"], RunOfLearner.save
+    db = sqlrl.connect(progress=False)
+    case.load(db)
+    made = case.made()
+    with pytest.raises(KeyboardInterrupt):
+        made.fit(db, case.given(), checkpoint=True, callback=press(2))
+    before = made.model_
+
+    def pressed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunOfLearner, "save", pressed)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        case.made().fit(db, case.given(), resume=made.run_)
+    assert f"resume={made.run_} goes on" in "".join(stop.value.__notes__)
+    assert (status(db, made.run_), db.models[-1]) == ("interrupted", before)
+
+    def saved_and_pressed(run: RunOfLearner, *given: Any) -> None:
+        save(run, *given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunOfLearner, "save", saved_and_pressed)
+    with pytest.raises(KeyboardInterrupt):
+        case.made().fit(db, case.given(), resume=made.run_)
+    monkeypatch.setattr(RunOfLearner, "save", save)
+    found = case.made().fit(db, case.given(), resume=made.run_)
+    assert found.steps_["step"].to_pylist() == list(range(60)), "no step is there twice"
+    assert db.sql("select count(*), count(distinct step) from sqlrl.step").fetchall() == [(60, 60)]
+    assert db.sql("select count(*) from sqlrl.model").fetchall() == [(1,)]
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,8 @@ class OSL(OnlineEstimator, Relearning):
     word = "osl"
     learned = (*OnlineEstimator.learned, "found_", "relearned_")
 
+    grows = True
+
     def __init__(
         self,
         modes: Annotated[
