@@ -331,7 +331,7 @@ class Query:
         given: object = self.roles
         if not isinstance(given, Roles):
             raise InputError(
-                f"{Parameter('roles', given)} must be roles of predicates, such as sqlrl.Roles(query=['Smokes'])."
+                f"roles={given!r} must be roles of predicates, such as sqlrl.Roles(query=['Smokes'])."
             )
         if weighted:
             check_weights(self.model)

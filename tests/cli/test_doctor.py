@@ -143,7 +143,7 @@ def test_python_that_keeps_no_bytecode_is_a_warning(monkeypatch: pytest.MonkeyPa
 
 
 def test_all_is_compiled_ahead_if_asked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compilation, "compile_ahead", lambda: compilation.Compiled(130, 7, "a folder"))
+    monkeypatch.setattr(compilation, "compile_ahead", lambda: compilation.CompilationReport(130, 7, "a folder"))
     done = run("doctor", "--compile")
     assert done.code == 0
     assert "7 of 130 signatures of kernels compiled; all are kept in a folder" in done.err

@@ -248,7 +248,7 @@ def test_support_is_what_counting_flipped_worlds_gives(db: sqlrl.Database, monke
     found = {row["clause"]: row for row in rows(db, SUPPORT.format(prediction.run))}
     expected = flipped_counts(db, model, prediction)
     assert {text: row["n"] for text, row in found.items()} == expected
-    for module in ("predictions", "outcomes"):
+    for module in ("predictions", "label_outcomes"):
         monkeypatch.setattr(f"sqlrl.database.{module}.divided", partial(divided, entries=30))
     divided_ = db.predict(model, keep=True, examples=SOME)
     assert divided_.network is None

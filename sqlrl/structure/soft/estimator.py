@@ -187,7 +187,7 @@ class SoftStructure(Fitted):
         examples : query or list of names, optional
             What to learn from; all examples by default.
         callback, checkpoint, resume
-            As `sqlrl.learn.SoftEstimator.fit`: steps are iterations of the learner of weights, or rules of the greedy search. A run that goes on
+            As `sqlrl.learn.soft.estimator.SoftEstimator.fit`: steps are iterations of the learner of weights, or rules of the greedy search. A run that goes on
             finds its paths again.
         limit : int, optional
             The most ground rules of one candidate; None for no limit.
