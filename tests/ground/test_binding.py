@@ -23,7 +23,7 @@ def parse(text: str, declared: str = "Friends(person, person)\nSmokes(person)") 
     return sqlrl.parse_mln(f"{declared}\n{text}", query=("Smokes",))
 
 
-def compiled(known: CompiledRules, model: Model, layout: Layout | None = None) -> list[binding.Compiled]:
+def compiled(known: CompiledRules, model: Model, layout: Layout | None = None) -> list[binding.CompiledFeature]:
     of: Compiling = known.of(model, layout or people())
     return [each for rule in model.rules for each in of(rule)]
 

@@ -124,7 +124,7 @@ def test_a_step_takes_few_statements(monkeypatch: pytest.MonkeyPatch, literals: 
     taken: list[int] = []
     scored = module.ClauseSearcher._scored
 
-    def step(self: module.ClauseSearcher, *given: Any, **named: Any) -> list[module.Found]:
+    def step(self: module.ClauseSearcher, *given: Any, **named: Any) -> list[module.ScoredClause]:
         before, candidates = self.source.statements, self._candidates
         bound.clear()
         found = scored(self, *given, **named)
