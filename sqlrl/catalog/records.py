@@ -25,7 +25,7 @@ from sqlrl.catalog.fingerprints import MARK, can_check_unmarked, is_marked, rows
 from sqlrl.catalog.integrity import damaged, is_object, kept_json
 from sqlrl.catalog.store import Store
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import column, named, union_all
+from sqlrl.engine.nodes import column, named, star_count, union_all
 from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError, ModelError
 from sqlrl.logic.model import Model
@@ -461,6 +461,12 @@ class Records:
         """Return a run's rows of a table, in the order of a column."""
         query = exp.select("*").from_(self._store.table(table)).where(column("run").eq(exp.convert(run)))
         return self._store.engine.fetch(query.order_by(column(order)), step=f"read {table}")
+
+    def count(self, table: str, run: int) -> int:
+        """Return how many rows of a table a run has."""
+        query = exp.select(named(star_count(), "n")).from_(self._store.table(table))
+        (row,) = self._store.rows(query.where(column("run").eq(exp.convert(run))), f"count {table}")
+        return int(row["n"])
 
     @contextmanager
     def together(self) -> Iterator[None]:

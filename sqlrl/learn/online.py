@@ -34,7 +34,7 @@ from sqlrl.learn.settings import (
     Update,
 )
 from sqlrl.learn.start import check_start, recorded_start, start_weights
-from sqlrl.training.fit import INTERRUPTED, Fit, Taken
+from sqlrl.training.fit import INTERRUPTED, Fit, Taken, nothing
 from sqlrl.training.labels import InfeasibleTruth, Names
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.ordering import Ordering
@@ -130,26 +130,23 @@ def learn_windows(
         for window in windows:
             fit.lap("grounding")
             report = learner.learn_many(window)
-            atoms += int(sum(report.steps["atoms"].to_pylist()))
+            fit.lap("learning")
+            progress = _progress(learner, stream, fit, report)
+            atoms += progress.atoms
             rows = {"step": report.steps if keep_steps else STEP_SCHEMA.empty_table()}
             if sink is not None:
                 sink.write(report.changes)
             elif recording:
                 rows["weight_history"] = report.changes
-            fit.lap("learning")
             fit.step(
-                _progress(learner, stream, fit, report),
+                progress,
                 fit.done + 1,
                 rows=rows,
                 state=learner.state,
-                so_far=_nothing_said if learner.steps and (atoms or fit.saved is not None) else None,
+                so_far=nothing if learner.steps and (atoms or fit.saved is not None) else None,
             )
     fit.lap("grounding")
     return atoms
-
-
-def _nothing_said() -> None:
-    """What there is to say of a fit that Ctrl-C has ended."""
 
 
 def _progress(learner: Learner, stream: TrainingStream, fit: Fit, report: WindowReport) -> WindowProgress:

@@ -37,10 +37,8 @@ from sqlrl.plan.some_groundings import some_groundings, ways
 from sqlrl.plan.sources import OBSERVED, example_columns, true_rows
 from sqlrl.progress import Stage
 from sqlrl.training.blankets import check_labelled, refuse_exact, refuse_quantifiers
-from sqlrl.training.records import Checkpoint
-from sqlrl.training.runs import Run, RunKey
+from sqlrl.training.runs import LearnerRun, Run, RunKey
 from sqlrl.training.session import Query, Session
-from sqlrl.training.stream import warn_forgotten
 from sqlrl.wording import did_you_mean, nearest_names
 
 MOST_ATOMS = 5_000_000
@@ -80,27 +78,11 @@ class ClauseSearch:
     source: SearchBlankets
 
 
-class SearchRun:
+class SearchRun(LearnerRun):
     """The run of a search for clauses: it begins before there is a model, and ends with the one that was found."""
 
     def __init__(self, session: Session, model: Model, examples: IntArray) -> None:
         self.run, self._model, self._examples = Run(session.records, unit="clause"), model, examples
-
-    def check_kept(self) -> None:
-        """Warn if what is saved ends with the connection."""
-        warn_forgotten(self.run)
-
-    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
-        """Record that the run has begun; return its number."""
-        return self.run.begin(learner, parameters, seed, self._key(learner, parameters))
-
-    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
-        """Resume a run that was saved."""
-        return self.run.resume(run, self._key(learner, parameters))[0]
-
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Save the run after a clause was added."""
-        self.run.save(checkpoint, {})
 
     def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
         return RunKey(learner, parameters, self._model, self._examples)

@@ -15,13 +15,11 @@ from threadpoolctl import threadpool_limits
 from sqlrl.errors import Message, Phrase
 from sqlrl.progress import Stage
 from sqlrl.training.options import FitOptions
-from sqlrl.training.records import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint, Iteration, iteration_table
+from sqlrl.training.records import STEP_TABLES, Checkpoint, Iteration, iteration_table
+from sqlrl.training.runs import LearnerRun
 
 DONE, INTERRUPTED, FAILED = "done", "interrupted", "failed"
 """What `sqlrl.run.status` says of a run that has ended."""
-
-_SCHEMAS = {"step": STEP_SCHEMA, "iteration": ITERATION_SCHEMA}
-"""Tables whose rows are needed again when the run ends."""
 
 Arrays = Mapping[str, Any]
 """What a learner goes on from: arrays, and values of JSON, by name."""
@@ -32,31 +30,15 @@ Taken = Callable[[], None]
 """Makes an estimator fitted, once what it learned is kept."""
 
 
+def nothing() -> None:
+    """What a fit has found besides what those who keep it know."""
+
+
 class Told(Protocol):
     """What the callback is told of a step."""
 
     def note(self) -> str:
         """Say how far the learner is, for those who watch."""
-        ...
-
-
-class KeptRun(Protocol):
-    """The data of a fit with the run that keeps it; `training.stream.TrainingStream` says what each method does."""
-
-    def check_kept(self) -> None:
-        """Warn if what is saved ends with the connection."""
-        ...
-
-    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
-        """Record that the run has begun; return its number."""
-        ...
-
-    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
-        """Resume a run that was saved."""
-        ...
-
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Save the run after a step."""
         ...
 
 
@@ -69,7 +51,7 @@ class Fit:
 
     def __init__(
         self,
-        data: KeptRun,
+        data: LearnerRun,
         learner: str,  # the name of the estimator
         parameters: Mapping[str, object],
         seed: int,
@@ -132,7 +114,7 @@ class Fit:
             new = {table: pa.concat_tables(parts) for table, parts in self._unsaved.items()}
             self._data.save(Checkpoint(done, state(), new, dict(self.seconds)))
         if not self.saving or state is not None:
-            for table in self._unsaved.keys() & _SCHEMAS.keys():
+            for table in self._unsaved.keys() & STEP_TABLES.keys():
                 self._rows.setdefault(table, []).extend(self._unsaved[table])
             self._unsaved = {}
         self.done = done
@@ -146,7 +128,7 @@ class Fit:
     def rows(self, table: str) -> pa.Table:
         """Return what all steps have added to a table of the run."""
         parts = [*self._rows.get(table, []), *self._unsaved.get(table, [])]
-        return pa.concat_tables([_SCHEMAS[table].empty_table(), *parts])
+        return pa.concat_tables([STEP_TABLES[table].empty_table(), *parts])
 
     def learn(
         self,
@@ -165,18 +147,14 @@ class Fit:
                 found = learn()
         except BaseException as stop:
             if failed or isinstance(stop, KeyboardInterrupt):
-                taken = self._keep_so_far(stop, keep)
-                if taken is not None:
-                    taken()
+                self._keep_so_far(stop, keep)
             raise
         try:
             return keep(lambda: found, DONE)
         except KeyboardInterrupt as stop:
             if again:
                 self._so_far = (lambda: found), "its end"
-                taken = self._keep_so_far(stop, keep)
-                if taken is not None:
-                    taken()
+                self._keep_so_far(stop, keep)
             raise
 
     @contextmanager
@@ -189,15 +167,15 @@ class Fit:
         finally:
             self.lap(self._part)
 
-    def _keep_so_far(self, stop: BaseException, keep: Callable[[Callable[[], Any], str], Taken]) -> Taken | None:
-        """Keep the best so far of a run that was stopped, and note on the exception what became of it."""
+    def _keep_so_far(self, stop: BaseException, keep: Callable[[Callable[[], Any], str], Taken]) -> None:
+        """Keep the best so far of a run that was stopped, for the estimator, too, and note on the exception what became of it."""
         run, things = self.run, self._things
         status = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else FAILED
         if self._so_far is None:
             # What a run that goes on had before is saved, of which another note tells.
             if self.saved is None:
                 stop.add_note(f"run {run} had no {things} yet: it is marked as {status}, and has no model")
-            return None
+            return
         so_far, note = self._so_far
         try:
             taken = keep(so_far, status)
@@ -208,9 +186,9 @@ class Fit:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the news is what has stopped the run
             stop.add_note(f"the {things} that run {run} had so far could not be kept: {error}")
-            return None
+            return
         stop.add_note(Message(f"run {run} is kept as {status}, with the best {things} up to {note}; {self._where}"))
-        return taken
+        taken()
 
 
 class IterationFit(Fit):

@@ -27,10 +27,8 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.training.provenance import keep_learned_from
-from sqlrl.training.records import Checkpoint
-from sqlrl.training.runs import LearnedModel, Run, RunKey
+from sqlrl.training.runs import LearnedModel, LearnerRun, Run, RunKey
 from sqlrl.training.session import Session, check_limit_option, verb
-from sqlrl.training.stream import warn_forgotten
 from sqlrl.wording import counted
 
 
@@ -80,7 +78,7 @@ class TargetSource:
         return self.coverage.evaluate(layer, keep=keep)
 
 
-class InductionSession:
+class InductionSession(LearnerRun):
     """A target with its data, and a run that is kept."""
 
     def __init__(
@@ -129,23 +127,11 @@ class InductionSession:
             f"{reasons[0]}{others}; {FEWER_BINDINGS}"
         )
 
-    def check_kept(self) -> None:
-        """Warn if what is saved ends with the connection."""
-        warn_forgotten(self.run)
-
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
-        run = self.run.begin(learner, parameters, seed, self._key(learner, parameters))
+        run = super().begin(learner, parameters, seed)
         keep_learned_from(self._records, self._program, self._examples, run)
         return run
-
-    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
-        """Resume a run that was saved."""
-        return self.run.resume(run, self._key(learner, parameters))[0]
-
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Save the run after a seed."""
-        self.run.save(checkpoint, {})
 
     def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
         return RunKey(learner, parameters, self._model, self._examples)

@@ -41,6 +41,9 @@ ITERATION_SCHEMA = pa.schema(
 )
 """Iterations of a batch learner as `sqlrl.iteration` keeps them, but for the run; NULL where a learner has none."""
 
+STEP_TABLES = {"step": STEP_SCHEMA, "iteration": ITERATION_SCHEMA}
+"""Tables to which each step of a run may add rows, which its end needs again."""
+
 TUNING_SCHEMA = pa.schema(
     [
         ("parameter", pa.string()),

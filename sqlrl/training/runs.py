@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,12 +14,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.catalog.records import Kept, Records, model_json
-from sqlrl.errors import EngineError, InputError, Message, Parameter, SourceWarning, brief, warn
+from sqlrl.errors import CheckpointWarning, EngineError, InputError, Message, Parameter, SourceWarning, brief, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_rule
 from sqlrl.logic.psl import SoftModel
-from sqlrl.training.records import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint
+from sqlrl.training.records import STEP_TABLES, Checkpoint
 from sqlrl.wording import counted
 
 STREAM, MODEL, EXAMPLES = "stream", "model", "examples"
@@ -26,10 +27,6 @@ STREAM, MODEL, EXAMPLES = "stream", "model", "examples"
 
 NUMBERED = "numbered"
 """From which id on a stopped run's history has added clauses; -1 while it has them by their provisional ids."""
-
-
-_STEPS = {"step": STEP_SCHEMA, "iteration": ITERATION_SCHEMA}
-"""Tables to which each step of a run may add rows, and what is read of them."""
 
 
 def no_shapes() -> pa.Table:
@@ -146,7 +143,7 @@ class Run:
         stream = saved[STREAM]
         rows = {
             table: self._records.rows(table, run, order=table).select(kept.names).cast(kept)
-            for table, kept in _STEPS.items()
+            for table, kept in STEP_TABLES.items()
         }
         arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES, NUMBERED)}
         self._records.end_run(run, "running")
@@ -192,7 +189,7 @@ class Run:
             if self._resumed:
                 # Ctrl-C may have left it with a model of what there was so far.
                 self._records.reopen(run)
-            known = {table: len(self._records.rows(table, run, order=table)) for table in _STEPS if self._saving}
+            known = {table: self._records.count(table, run) for table in STEP_TABLES if self._saving}
             count = self._settle(run)
             if status == "interrupted" and self._done and self._provisional is not None:
                 self._records.save_state(run, {NUMBERED: count})
@@ -258,6 +255,40 @@ class Run:
         with self._records.together():
             self._records.renumber("weight_history", run, first=count, by=first - count)
             self._records.save_state(run, {NUMBERED: -1})
+
+
+class LearnerRun(ABC):
+    """Data of a fit with the run that keeps it, as the driver of fits takes them: `training.fit.Fit`."""
+
+    run: Run
+
+    @abstractmethod
+    def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
+        """Return what makes the run the one that it is."""
+
+    def check_kept(self) -> None:
+        """Warn if the data are in a file and what `save` keeps is in memory. Called by runs that save, before they begin."""
+        file = self.run.forgotten_beside()
+        if file is not None:
+            warn(
+                f"the run cannot be resumed by another process: on this connection to {file} sqlrl keeps its runs in memory. To keep "
+                f"them, pass sqlrl.connect the path in place of the connection, sqlrl.connect({file!r}), which writes a schema sqlrl in "
+                "that file; or the path of another file, and attach this one there to load from it",
+                CheckpointWarning,
+            )
+
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
+        """Record that the run has begun; return its number. Called once, before anything else."""
+        key = self._key(learner, parameters)
+        return self.run.begin(learner, key.parameters, seed, key)
+
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
+        """Resume a run that was saved, in place of `begin`; an InputError says which of learner, parameters, model, examples and data differs."""
+        return self.run.resume(run, self._key(learner, parameters))[0]
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Save the run after a step, all or nothing, in place of what was saved before."""
+        self.run.save(checkpoint, {})
 
 
 class History:

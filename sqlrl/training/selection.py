@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -30,9 +30,8 @@ from sqlrl.logic.terms import Atom, Literal, Variable
 from sqlrl.training.ordering import Ordering
 from sqlrl.training.provenance import keep_learned_from
 from sqlrl.training.records import Checkpoint
-from sqlrl.training.runs import LearnedModel, Run, RunKey
+from sqlrl.training.runs import LearnedModel, LearnerRun, Run, RunKey
 from sqlrl.training.session import Session, check_model, verb
-from sqlrl.training.stream import warn_forgotten
 from sqlrl.training.stream_counts import StreamCounts
 from sqlrl.wording import counted
 
@@ -43,7 +42,7 @@ WEIGHTS, WINDOWS = "weights", "windows"
 """What the state of a run calls the run that learns its weights, and how many windows were counted."""
 
 
-class CandidateRun(ABC):
+class CandidateRun(LearnerRun):
     """A run that chooses structure, as it is kept; `model` has the rules that come before those that are chosen."""
 
     shapes: int  # how many queries count all candidates in a window
@@ -68,10 +67,6 @@ class CandidateRun(ABC):
     def count(self, window: IntArray) -> JointCounts:
         """Count the labels that each candidate selects in the subgraphs of a window."""
 
-    @abstractmethod
-    def key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
-        """Return what makes the run the one that it is."""
-
     def stream_state(self) -> Mapping[str, Any]:
         """Return what is saved of how far the stream is."""
         return {}
@@ -84,18 +79,9 @@ class CandidateRun(ABC):
         """Keep what examples the run has seen since it did so last; those that are loaded are kept when it begins."""
         return
 
-    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
-        """Record that the run has begun."""
-        key = self.key(learner, parameters)
-        return self.run.begin(learner, key.parameters, seed, key)
-
-    def check_kept(self) -> None:
-        """Warn if what is saved ends with the connection."""
-        warn_forgotten(self.run)
-
     def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
         """Go on with a run that was saved."""
-        checkpoint, stream = self.run.resume(run, self.key(learner, parameters))
+        checkpoint, stream = self.run.resume(run, self._key(learner, parameters))
         self.go_on(stream)
         if WEIGHTS in checkpoint.arrays:
             # It stopped after that of its weights had ended: what that kept is kept again.
@@ -192,7 +178,7 @@ class CandidateStream(CandidateRun):
         keep_learned_from(self.records, self._program, self._examples, number)
         return number
 
-    def key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
+    def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
         """Return what makes the run the one that it is."""
         return RunKey(learner, parameters, self.model, self._examples)
 

@@ -330,9 +330,7 @@ class Query:
         check_model(self.model)
         given: object = self.roles
         if not isinstance(given, Roles):
-            raise InputError(
-                f"roles={given!r} must be roles of predicates, such as sqlrl.Roles(query=['Smokes'])."
-            )
+            raise InputError(f"roles={given!r} must be roles of predicates, such as sqlrl.Roles(query=['Smokes']).")
         if weighted:
             check_weights(self.model)
         check_limit_option(self.limit)

@@ -22,17 +22,16 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.training.labels import Names
 from sqlrl.training.provenance import keep_learned_from
-from sqlrl.training.records import Checkpoint, TrainingRecord
-from sqlrl.training.runs import LearnedSoftModel, Run, RunKey, soft_clauses
+from sqlrl.training.records import TrainingRecord
+from sqlrl.training.runs import LearnedSoftModel, LearnerRun, Run, RunKey, soft_clauses
 from sqlrl.training.session import Query, Session
-from sqlrl.training.stream import warn_forgotten
 from sqlrl.wording import counted, shortened
 
 SHOWN = 3
 """So many rules are named in a warning."""
 
 
-class SoftTraining:
+class SoftTraining(LearnerRun):
     """The hinges of a soft model over the training examples; `sqlrl.learn.soft.estimator.SoftTraining` says what each part does."""
 
     def __init__(self, session: Session, soft: SoftProgram, network: HingeNetwork, examples: IntArray) -> None:
@@ -55,23 +54,11 @@ class SoftTraining:
         """Return the weights that the model has, 0 for hard rules, shape (m,)."""
         return self._soft.weights()
 
-    def check_kept(self) -> None:
-        """Warn if the data are in a file and what `save` keeps is in memory."""
-        warn_forgotten(self.run)
-
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
-        run = self.run.begin(learner, parameters, seed, self._key(learner, parameters))
+        run = super().begin(learner, parameters, seed)
         keep_learned_from(self._records, self._soft.program, self._examples, run)
         return run
-
-    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
-        """Go on with a run that was saved; return where it was."""
-        return self.run.resume(run, self._key(learner, parameters))[0]
-
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Save the run after an iteration."""
-        self.run.save(checkpoint, {})
 
     def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
         return RunKey(learner, parameters, self._model, self._examples)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import named
-from sqlrl.errors import CheckpointWarning, GroundingWarning, InputError, Parameter, warn
+from sqlrl.errors import GroundingWarning, InputError, Parameter, warn
 from sqlrl.ground.clauses import (
     atom_texts,
     clause_table,
@@ -42,7 +42,7 @@ from sqlrl.progress import Stage
 from sqlrl.training.atom_groups import atom_groups
 from sqlrl.training.provenance import TABLE, keep_learned_from
 from sqlrl.training.records import Checkpoint, TrainingRecord
-from sqlrl.training.runs import History, LearnedModel, Provisional, Run, RunKey
+from sqlrl.training.runs import History, LearnedModel, LearnerRun, Provisional, Run, RunKey
 from sqlrl.training.session import Session
 from sqlrl.training.statistics import (
     ClauseCounts,
@@ -162,7 +162,7 @@ class ClauseChanges:
         return {}
 
 
-class TrainingStream(ABC):
+class TrainingStream(LearnerRun):
     """Windows of training examples, grounded one after the other, and the run that learns from them."""
 
     apart = False
@@ -264,10 +264,6 @@ class TrainingStream(ABC):
     def by_iterations(self) -> None:
         """Let the steps of the run be iterations over all windows, which a run that goes on reads again. Called before it begins."""
         self._whole, self.run.unit = True, "iteration"
-
-    def check_kept(self) -> None:
-        """Warn if the data are in a file and what `save` keeps is in memory. Called by runs that save, before they begin."""
-        warn_forgotten(self.run)
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number. Called once, before anything else."""
@@ -579,18 +575,6 @@ def check_semantics(program: Program, start: Model) -> None:
         raise InputError(
             f"{Parameter('start')} has the semantics {start.semantics!r} and the model {own!r}, so that its weights mean something else: learn "
             "both with the same semantics"
-        )
-
-
-def warn_forgotten(run: Run) -> None:
-    """Warn where what a run saves ends with the connection."""
-    file = run.forgotten_beside()
-    if file is not None:
-        warn(
-            f"the run cannot be resumed by another process: on this connection to {file} sqlrl keeps its runs in memory. To keep "
-            f"them, pass sqlrl.connect the path in place of the connection, sqlrl.connect({file!r}), which writes a schema sqlrl in "
-            "that file; or the path of another file, and attach this one there to load from it",
-            CheckpointWarning,
         )
 
 

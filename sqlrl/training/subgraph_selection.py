@@ -87,7 +87,7 @@ class StreamSelection(CandidateRun):
         """Keep which subgraphs choose."""
         self._kept.write(self.run.begun())
 
-    def key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
+    def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
         """Return what makes the run the one that it is."""
         return self._part.key(learner, parameters, self.model)
 

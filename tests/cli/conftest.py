@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command; it must end by itself, with an exit code and without a traceback."""
     monkeypatch.delenv("SQLRL_DB", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
-    # A process runs one command, whose learner says which options its parameters are.
+    # A process runs one command, whose learner says which options its parameters are, beside those of all learners.
+    import_module("sqlrl.cli.learners")
     monkeypatch.setattr(words, "OPTIONS", dict(words.OPTIONS))
 
     def call(*arguments: str | Path, stdin: str | bytes | None = None) -> Outcome:

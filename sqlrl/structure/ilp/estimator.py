@@ -61,7 +61,7 @@ from sqlrl.structure.ilp.settings import (
     resolved,
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
-from sqlrl.training.fit import DONE, Fit, Taken
+from sqlrl.training.fit import DONE, Fit, Taken, nothing
 from sqlrl.training.induction import InductionSession
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.wording import counted
@@ -472,7 +472,7 @@ class ILP(Relearning):
                 """Take a seed: positive atoms that it leaves behind are done."""
                 nonlocal gone
                 more, gone = seed.positives - seed.left - gone, seed.positives - seed.left
-                fit.step(seed, seed.done, state=induction.state, so_far=_nothing_more, advance=more)
+                fit.step(seed, seed.done, state=induction.state, so_far=nothing, advance=more)
 
             def keep(_: Callable[[], None], status: str) -> Taken:
                 return self._keep(session, induction, bias, parameters, fit, status)
@@ -557,10 +557,6 @@ class ILP(Relearning):
             self.interrupted_ = status != DONE
 
         return take
-
-
-def _nothing_more() -> None:
-    """What there is to keep of a search beside itself."""
 
 
 # ---- what is refused, and what is said where nothing is found ----------------------------------------
