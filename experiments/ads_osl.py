@@ -159,7 +159,7 @@ def main() -> None:
         for j, r in zip(jobs, results, strict=True)
     ]
     parameters = {"data": "hotel-ads in place of Craigslist", "folds": FOLDS, "max_length": 4, "modes": MODES}
-    parameters |= {"regularization": 0.001, "learning_rate": 1, "delta": 1}
+    parameters |= {"strength": 0.001, "learning_rate": 1, "delta": 1}
     publish("ads_osl", summarise(jobs, results), options, title=title(options), parameters=parameters, details=details)
 
 

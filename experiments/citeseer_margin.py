@@ -82,7 +82,9 @@ def estimator(job: Job) -> Any:
     """Return the learner of a row."""
     if job.system.startswith("PSCG"):
         return sqlrl.PSCG(parameter(job.system), random_state=job.seed)
-    return sqlrl.MaxMargin(C=float(parameter(job.system)), loss="hamming", separation="relaxed", random_state=job.seed)
+    return sqlrl.MaxMargin(
+        strength=1 / float(parameter(job.system)), loss="hamming", separation="relaxed", random_state=job.seed
+    )
 
 
 def run(job: Job) -> Outcome:

@@ -60,11 +60,11 @@ def maker(job: Job) -> tuple[Make, Sequence[float | None]]:
     common: OnlineCommon = {"order": order, "random_state": job.seed}
     loss: LabelLoss = "f1" if job.system.endswith("F1") else "hamming"
     if job.system.startswith("1-best-MIRA"):
-        return lambda _: sqlrl.baselines.MIRA(label_loss=loss, **common), (None,)
+        return lambda _: sqlrl.baselines.MIRA(loss=loss, **common), (None,)
     if job.system.startswith("Subgradient"):
-        return lambda sigma: sqlrl.baselines.Subgradient(sigma=sigma, **common), job.sigmas
+        return lambda sigma: sqlrl.baselines.Subgradient(strength=sigma, **common), job.sigmas
     update: World = "maximal" if "-ML-" in job.system else "prediction"
-    return lambda sigma: sqlrl.CDA(sigma=sigma, update=update, label_loss=loss, **common), job.sigmas
+    return lambda sigma: sqlrl.CDA(strength=sigma, update=update, loss=loss, **common), job.sigmas
 
 
 @dataclass(frozen=True, slots=True)

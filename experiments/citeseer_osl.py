@@ -149,7 +149,7 @@ def estimator(job: Job) -> OnlineEstimator:
         modes,
         4,
         least,
-        regularization=job.regularization,
+        strength=job.regularization,
         delta=job.delta,
         order=order,
         random_state=job.seed,
@@ -265,7 +265,7 @@ def main() -> None:
     title = "CiteSeer, OSL, leave one topic out" + (" (quick: a slice, one topic)" if options.quick else "")
     if options.fold is not None:
         title += f"; only {options.fold}"
-    parameters = {"max_length": 4, "regularization": 0.001, "learning_rate": 1, "delta": 1, "modes": MODES}
+    parameters = {"max_length": 4, "strength": 0.001, "learning_rate": 1, "delta": 1, "modes": MODES}
     parameters |= {"beyond": BEYOND}
     publish("citeseer_osl", summarise(jobs, results), options, title=title, parameters=parameters, details=details)
 

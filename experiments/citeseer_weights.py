@@ -52,7 +52,7 @@ COLUMNS = (
 READINGS = ("at most one", "exactly one")
 TIES: tuple[Ties, ...] = ("errors", "first")
 ORDERS = 5
-LEARNER = {"regularization": 0.001, "learning_rate": 1.0, "delta": 1.0}
+LEARNER = {"strength": 0.001, "learning_rate": 1.0, "delta": 1.0}
 QUICK_CITATIONS = 50
 
 

@@ -170,7 +170,7 @@ def learn(con: duckdb.DuckDBPyConnection, job: Job, seconds: Mapping[str, float]
         min_support=SUPPORT,
         select=job.select,
         weights=sqlrl.baselines.ContrastiveDivergence(
-            steps="constant", learning_rate=job.learning_rate, regularization=REGULARIZATION
+            step_size="constant", learning_rate=job.learning_rate, strength=REGULARIZATION
         ),
         random_state=job.seed,
     ).fit(

@@ -330,7 +330,13 @@ def learn_weights(db: GroundedOnce, model: sqlrl.Model, bias: sqlrl.Bias, learne
     norm: Any = "l1" if learner == "MM-L1" else "l2"
     together = db.once(("transitive", id(model)), lambda: made_transitive(model, bias))
     fits = [
-        sqlrl.MaxMargin(PRICES, penalty=norm, loss="hamming", separation="relaxed", random_state=seed).fit(db, each)
+        sqlrl.MaxMargin(
+            strength=[1 / price for price in PRICES],
+            penalty=norm,
+            loss="hamming",
+            separation="relaxed",
+            random_state=seed,
+        ).fit(db, each)
         for each in (model, together)
     ]
     chosen = [f"{row['C']:g}" for fit in fits for row in fit.choices_.to_pylist() if row["chosen"]]

@@ -32,9 +32,9 @@ QUICK_NOISE = (0.0, 0.5)
 QUICK_CITATIONS = 20
 QUICK_SIGMAS = (0.0001, 0.01)
 LEARNERS: Mapping[str, Make] = {
-    "cda": lambda sigma: sqlrl.CDA(sigma=sigma, update="maximal"),
+    "cda": lambda sigma: sqlrl.CDA(strength=sigma, update="maximal"),
     "mira": lambda _: sqlrl.baselines.MIRA(),
-    "subgradient": lambda sigma: sqlrl.baselines.Subgradient(sigma=sigma),
+    "subgradient": lambda sigma: sqlrl.baselines.Subgradient(strength=sigma),
 }
 NAMES = {"cda": "CDA", "mira": "1-best MIRA", "subgradient": "subgradient"}
 PAPER_DROP = {"cda": 8.4, "mira": 17.6, "subgradient": 16.1}

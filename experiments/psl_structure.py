@@ -214,7 +214,7 @@ def learner(job: Job, found: Links, top: int) -> sqlrl.SoftStructure:
     return sqlrl.SoftStructure(
         method=job.method, length=2 if job.quick else LENGTH, min_targets=MIN_TARGETS, top=top, symmetric=found.symmetric, most=MOST, least=LEAST,
         squared=job.variant != "linear", steps=STEPS[job.method] if job.variant == "steps" else None,
-        prior=float(job.variant != "l1"), l1=float(job.variant == "l1"),
+        penalty="l1" if job.variant == "l1" else "l2",
     )  # fmt: skip
 
 

@@ -156,7 +156,7 @@ def _others(data: SegmentationSet, groups: Mapping[str, list[str]], without: Seq
 def learner(weights: str, value: float, tolerance: float = TOLERANCE) -> Any:
     """Return what learns weights again."""
     if weights == "max-margin":
-        return sqlrl.MaxMargin(C=value, loss="hamming", separation="relaxed")
+        return sqlrl.MaxMargin(strength=1 / value, loss="hamming", separation="relaxed")
     loss: Literal["none", "hamming"] = "hamming" if weights == "L2, loss" else "none"
     return sqlrl.Likelihood("l1" if weights == "L1" else "l2", strength=value, tolerance=tolerance, loss=loss)
 

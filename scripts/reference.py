@@ -30,7 +30,8 @@ from sqlrl.cli.app import app
 from sqlrl.database.advanced import Advanced
 from sqlrl.database.named_models import Models
 from sqlrl.database.run_list import Runs
-from sqlrl.deprecated import ARGUMENTS, COMMAND_OPTIONS, MODULES, NAMES, SQL_FUNCTIONS, SQL_OPTIONS, shown
+from sqlrl.deprecated import ARGUMENTS, COMMAND_OPTIONS, MODULES, NAMES, PARAMETERS, SQL_FUNCTIONS, SQL_OPTIONS, shown
+from sqlrl.errors import Message
 from sqlrl.learn import OnlineEstimator
 from sqlrl.learn.batch.estimator import BatchEstimator
 from sqlrl.learn.fitted import Configured
@@ -275,8 +276,8 @@ def parameters() -> list[str]:
         "",
         NOTE,
         "",
-        "Each parameter is declared once, and has one name and one text everywhere. `sqlrl.CDA(sigma=0.01)` in Python,",
-        "`--learner cda --sigma 0.01` on the command line and `OPTIONS (learner = 'cda', sigma = 0.01)` in a SQL script are the same learner.",
+        "Each parameter is declared once, and has one name and one text everywhere. `sqlrl.CDA(strength=0.01)` in Python,",
+        "`--learner cda --strength 0.01` on the command line and `OPTIONS (learner = 'cda', strength = 0.01)` in a SQL script are the same learner.",
         "Where a learner is the value of a parameter, its text is its word with its own parameters: `--weights 'cd(learning_rate=0.01)'`.",
         "",
         "A range with a round bracket leaves its end out. `none` is `None` in Python. An option without a value says the opposite of the default.",
@@ -581,6 +582,13 @@ def renamed_page() -> list[str]:
         for name in arguments.positions
     ]
     lines += ["## Arguments", "", *table(("before", "write"), rows)]
+    rows = [
+        (code(f"{kind}({name}=)"), Message(old.now) if old.now else code(f"{old.new[0]}="))
+        for kind, names in PARAMETERS.items()
+        if kind != "Searching"  # what MSL and Transfer are
+        for name, old in names.items()
+    ]
+    lines += ["## Parameters of learners", "", *table(("before", "write"), rows)]
     rows = [(code(old), code(new)) for old, new in MODULES.items()]
     lines += ["## The package", "", *table(("before", "write"), rows)]
     rows = [(code(f"sqlrl ... {old}"), code(f"sqlrl ... {new}")) for old, new in COMMAND_OPTIONS.items()]

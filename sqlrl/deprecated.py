@@ -5,6 +5,7 @@ All that is deprecated stands in the tables below, and nowhere else. An old name
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -12,10 +13,11 @@ from functools import reduce, wraps
 from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
-from sqlrl.errors import UnknownParameterError, warn
+from sqlrl.errors import InputError, Parameter, UnknownParameterError, Written, warn
 
 _Asked = ParamSpec("_Asked")
 _Found = TypeVar("_Found")
+_Kind = TypeVar("_Kind")
 
 _Rewrite = Callable[[dict[str, Any]], dict[str, Any]]
 """Old arguments by their old names to arguments of the new call."""
@@ -141,6 +143,165 @@ def shown(new: str) -> str:
 
 def _warn(old: str, new: str) -> None:
     warn(f"{old} is deprecated, and the next release does not have it: write {new}", FutureWarning)
+
+
+# ---- parameters of estimators --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OldParameter:
+    """A parameter of an estimator by its old name, as a warning says it by the new one."""
+
+    new: tuple[str, ...]  # the parameters that its value is in now
+    now: str = ""  # what is written in its place, where that is not the first of these
+    option: str | None = None  # of the command line, where it is not the old name
+    # Its value, and the new parameters that were made of old ones so far, to the new parameters.
+    change: Callable[[Any, Mapping[str, Any]], Mapping[str, Any]] | None = None
+    back: Callable[[Mapping[str, Any]], Any] | None = None  # the new parameters to its value
+
+    def changed(self, value: Any, before: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the new parameters."""
+        return {self.new[0]: value} if self.change is None else self.change(value, before)
+
+    def read(self, parameters: Mapping[str, Any]) -> Any:
+        """Return its value."""
+        return parameters[self.new[0]] if self.back is None else self.back(parameters)
+
+    def warn(self, kind: str, name: str) -> None:
+        """Warn of the old name."""
+        _warn(f"{Parameter(name)} of {kind}", self.now or f"{Parameter(self.new[0])}")
+
+
+def takes_old_parameters(kind: type[_Kind]) -> type[_Kind]:
+    """Let the constructor of an estimator take the parameters that `PARAMETERS` lists for it, with a warning of each; they can be read and set, too."""
+    old = PARAMETERS.get(kind.__name__)
+    if old is None:
+        return kind
+    construct, positions = kind.__init__, POSITIONS.get(kind.__name__, ())
+
+    @wraps(construct)
+    def init(self: Any, *args: Any, **given: Any) -> None:
+        if positions and args:
+            given, args = {**dict(zip(positions, args, strict=False)), **given}, args[len(positions) :]
+        construct(self, *args, **new_parameters(type(self), given))
+
+    setattr(kind, "__init__", init)  # noqa: B010 - not the method that the class declares
+    for name, entry in old.items():
+        setattr(kind, name, _attribute(name, entry))
+    return kind
+
+
+def _attribute(name: str, old: OldParameter) -> property:
+    def read(self: Any) -> Any:
+        old.warn(type(self).__name__, name)
+        return old.read(vars(self))
+
+    def write(self: Any, value: Any) -> None:
+        vars(self).update(new_parameters(type(self), {name: value}, vars(self)))
+
+    return property(read, write)
+
+
+def old_parameters(kind: type) -> Mapping[str, OldParameter]:
+    """Return the old names of the parameters of an estimator."""
+    return next((PARAMETERS[each.__name__] for each in kind.__mro__ if each.__name__ in PARAMETERS), {})
+
+
+def new_parameters(kind: type, given: Mapping[str, Any], now: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return parameters by their new names, with a warning of each old one; of several that are one value, `now` has the others."""
+    old = old_parameters(kind)
+    made: dict[str, Any] = {}
+    for name, entry in old.items():
+        if name not in given:
+            continue
+        if both := [each for each in entry.new if each in given]:
+            raise UnknownParameterError(f"{name}= and {both[0]}= are the same argument: leave {name}= out")
+        entry.warn(kind.__name__, name)
+        made |= entry.changed(given[name], made or now or {})
+    return {**{name: value for name, value in given.items() if name not in old}, **made}
+
+
+def recorded_parameters(learner: str, recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that were kept of a run by the names that they have now."""
+    old = PARAMETERS.get(learner, {})
+    found = {name: value for name, value in recorded.items() if name not in old}
+    made: dict[str, Any] = {}
+    for name in (each for each in old if each in recorded):
+        made |= old[name].changed(recorded[name], made)
+    return found | made
+
+
+class _Changed(float):
+    """A number that was made of an older one, which is read again to the last bit."""
+
+    before: float
+
+    def __new__(cls, value: float, before: float) -> _Changed:
+        made = super().__new__(cls, value)
+        made.before = before
+        return made
+
+    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
+        return float(self), self.before
+
+
+class _Reciprocal(_Changed):
+    """One whose reciprocal is the older number: 1 / (1 / C) need not be C in floats."""
+
+    def __rtruediv__(self, other: float) -> float:
+        return self.before if other == 1.0 else other / float(self)
+
+
+def _above_zero(name: str, value: Any, remedy: str) -> float:
+    """Return a number above 0, as the old parameter checked it."""
+    try:
+        number = math.nan if isinstance(value, bool | str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0.0 < number < math.inf:
+        raise InputError(f"{Parameter(name, value)} is not a finite number above 0: {remedy}")
+    return number
+
+
+def _reciprocals(value: Any, _: Mapping[str, Any]) -> Mapping[str, Any]:
+    """1 / C, or that of each."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    several = isinstance(plain, list | tuple)
+    found = [_above_zero("C", each, "it is the price of the slack") for each in (plain if several else [plain])]
+    made = [_Reciprocal(1.0 / each, each) for each in found]
+    return {"strength": made if several else made[0]}
+
+
+def _prices(parameters: Mapping[str, Any]) -> Any:
+    strength = parameters["strength"]
+    return 1.0 / strength if isinstance(strength, int | float) else [1.0 / each for each in strength]
+
+
+def _precision(value: Any, _: Mapping[str, Any]) -> Mapping[str, Any]:
+    """prior_deviation ** -2."""
+    if value is None or value == math.inf:
+        return {"strength": 0.0}
+    deviation = _above_zero("prior_deviation", value, "or give None for no prior")
+    return {"strength": _Changed(deviation**-2, deviation)}
+
+
+def _deviation(parameters: Mapping[str, Any]) -> float | None:
+    strength = parameters["strength"]
+    if isinstance(strength, _Changed):
+        return strength.before
+    return None if strength == 0 else float(strength) ** -0.5
+
+
+def _l2_and_l1(parameters: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return how strong the L2 and the L1 penalty of a learner of soft weights are."""
+    penalty, strength = parameters.get("penalty", "l2"), parameters.get("strength", 1.0)
+    return {"l2": (strength, 0.0), "l1": (0.0, strength)}.get(penalty) or tuple(strength)
+
+
+def _soft(l2: Any, l1: Any) -> Mapping[str, Any]:
+    if l1 == 0:
+        return {"penalty": "l2", "strength": l2}
+    return {"penalty": "l1", "strength": l1} if l2 == 0 else {"penalty": "elastic", "strength": [l2, l1]}
 
 
 # ---- the tables --------------------------------------------------------------------------------------------
@@ -270,6 +431,51 @@ ARGUMENTS: Mapping[str, OldArguments] = {
     ),
 }
 """By the method: its arguments under their old names."""
+
+_STRENGTH = OldParameter(("strength",))
+_LAMBDA = OldParameter(("strength",), option="--lambda")
+_ITERATIONS = OldParameter(("max_iterations",))
+_LOSS = OldParameter(("loss",))
+_DEVIATION = OldParameter(
+    ("strength",), f"{Parameter('strength')}, which is 1 / (deviation * deviation)", change=_precision, back=_deviation
+)
+_SOFT = {
+    "prior": OldParameter(
+        ("penalty", "strength"),
+        f"{Parameter('penalty', 'l2')}, {Parameter('strength')}",
+        change=lambda value, before: _soft(value, _l2_and_l1(before)[1]),
+        back=lambda now: _l2_and_l1(now)[0],
+    ),
+    "l1": OldParameter(
+        ("penalty", "strength"),
+        f"{Parameter('penalty', 'l1')}, {Parameter('strength')}; or {Parameter('penalty', 'elastic')}, {Parameter('strength', Written('[l2, l1]'))} for both",
+        change=lambda value, before: _soft(_l2_and_l1(before)[0], value),
+        back=lambda now: _l2_and_l1(now)[1],
+    ),
+}
+
+PARAMETERS: Mapping[str, Mapping[str, OldParameter]] = {
+    "AdaGrad": {"regularization": _LAMBDA},
+    "CDA": {"sigma": _STRENGTH, "label_loss": _LOSS},
+    "ContrastiveDivergence": {"regularization": _LAMBDA, "steps": OldParameter(("step_size",))},
+    "MaxMargin": {
+        "C": OldParameter(("strength",), f"{Parameter('strength')}, which is 1 / C", change=_reciprocals, back=_prices),
+    },
+    "MIRA": {"label_loss": _LOSS},
+    "OSL": {"regularization": _LAMBDA},
+    "PSCG": {"iterations": _ITERATIONS, "prior_deviation": _DEVIATION},
+    **{name: {"penalty": OldParameter(("literal_cost",))} for name in ("MSL", "Searching", "Transfer")},
+    "SoftMapLikelihood": {"iterations": _ITERATIONS, **_SOFT},
+    "SoftPiecewiseLikelihood": _SOFT,
+    "SoftPseudoLikelihood": _SOFT,
+    "SoftStructure": _SOFT,
+    "Subgradient": {"sigma": _STRENGTH},
+    "VotedPerceptron": {"iterations": _ITERATIONS, "prior_deviation": _DEVIATION},
+}
+"""By the class of an estimator: its parameters under their old names."""
+
+POSITIONS: Mapping[str, tuple[str, ...]] = {"MaxMargin": ("C",)}
+"""By the class: old parameters that could be given by position, where another one stands now or none."""
 
 BASELINES = ("ContrastiveDivergence", "MIRA", "Perceptron", "Subgradient", "VotedPerceptron")
 

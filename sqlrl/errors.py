@@ -564,5 +564,4 @@ def warn(message: str, category: type[SqlrlWarning | FutureWarning], *, through:
     passed = _OURS if through is None else (*_OURS, through + os.sep)
     while frame is not None and frame.f_code.co_filename.startswith(passed):
         frame, level = frame.f_back, level + 1
-    said = Message(message)
-    warnings.warn(category(said if issubclass(category, _Said) else printable(said)), stacklevel=level)
+    warnings.warn(category(Message(message)), stacklevel=level)

@@ -75,11 +75,10 @@ PARAMETERS: Mapping[str, str] = _words(
         "lr eta alpha step_size": "learning_rate",
         "seed rng random_seed": "random_state",
         "epochs n_epochs num_epochs n_passes": "passes",
-        "max_iter n_iter max_iterations n_iterations": "iterations",
-        "lambda_ l1 l1_penalty reg": "regularization",
+        "max_iter n_iter iterations n_iterations": "max_iterations",
         "batch_size chunk_size": "window",
         "cv n_splits": "folds",
-        "C_ regularization_strength": "strength",
+        "C C_ lambda_ prior reg regularization regularization_strength sigma": "strength",
         "relearn refit reweigh": "then",
         "drop_zero prune sparse": "drop_zeros",
     }

@@ -208,7 +208,7 @@ def learned(folder: Path, *, few: bool = False) -> Iterator[object]:
         yield sqlrl.Likelihood(strength=1.0).fit(db, model)
     for learner in () if few else (
         sqlrl.AdaGrad(window=2), sqlrl.CDA(), sqlrl.baselines.MIRA(), sqlrl.baselines.Perceptron(), sqlrl.baselines.Subgradient(), sqlrl.baselines.ContrastiveDivergence(),
-        sqlrl.Likelihood(strength=1.0), sqlrl.MaxMargin(), sqlrl.PSCG(iterations=2), sqlrl.baselines.VotedPerceptron(iterations=2),
+        sqlrl.Likelihood(strength=1.0), sqlrl.MaxMargin(), sqlrl.PSCG(max_iterations=2), sqlrl.baselines.VotedPerceptron(max_iterations=2),
         sqlrl.PseudoLikelihood(), sqlrl.ConstrainedTraining(sqlrl.CDA(), mode="none"),
     ):  # fmt: skip
         yield learner.fit(db, model)
@@ -271,7 +271,7 @@ def others() -> Iterator[object]:
     mapping = sqlrl.parse_mapping("Bird -> Bird\nPenguin -> Penguin\nFlies -> Flies")
     yield mapping
     yield sqlrl.Transfer(mapping=mapping).fit(birds, rules)
-    yield sqlrl.MSL(penalty=0.05, max_literals=2).fit(birds)
+    yield sqlrl.MSL(literal_cost=0.05, max_literals=2).fit(birds)
     pages = sqlrl.connect()
     pages.load("Word", [(f"d{i}", HOSTILE[i % 2]) for i in range(40)], types=["doc", "word"], example="doc")
     pages.load("Tech", [(f"d{i}",) for i in range(0, 40, 2)], types=["doc"], target=True)
@@ -292,8 +292,8 @@ def others() -> Iterator[object]:
     )
     yield soft
     for learner in (
-        sqlrl.SoftPseudoLikelihood(prior=0.1),
-        sqlrl.SoftMapLikelihood(iterations=2),
+        sqlrl.SoftPseudoLikelihood(strength=0.1),
+        sqlrl.SoftMapLikelihood(max_iterations=2),
         sqlrl.SoftPiecewiseLikelihood(),
     ):
         yield learner.fit(family, soft)

@@ -26,7 +26,7 @@ VERBS: dict[str, Callable[[sqlrl.Database, sqlrl.Model], Any]] = {
     "marginals": lambda db, model: db.probabilities(model, samples=10),
     "count": lambda db, model: db.count(model),
     "adagrad": lambda db, model: sqlrl.AdaGrad(passes=1).fit(db, model),
-    "likelihood": lambda db, model: sqlrl.PSCG(iterations=2).fit(db, model),
+    "likelihood": lambda db, model: sqlrl.PSCG(max_iterations=2).fit(db, model),
     "load": lambda db, model: db.load("Friends", [("Anna", "Bob")], types=["person", "person"]),
     "scope": lambda db, model: db.scope("Smokes", [("Anna",)]),
 }

@@ -105,7 +105,7 @@ def one(shape: str, limit: int, n: int) -> None:
         try:
             if shape == "pscg":
                 db.load("Q", query("select 'c' || range from range(0, $n, 2)", n), types=("t",), target=True)
-                sqlrl.PSCG(iterations=3).fit(db, model)
+                sqlrl.PSCG(max_iterations=3).fit(db, model)
             elif shape == "marginals":
                 db.probabilities(model, samples=20, burn_in=5, chains=2)
             else:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, make_dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, make_dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from keyword import iskeyword
@@ -15,6 +15,7 @@ import typer
 from sqlrl.cli.learning import BATCHES, GENERATIVE, LEARNER, ONLINE, SEARCHES, SOFT, STREAMED, Name
 from sqlrl.cli.options import FLAG
 from sqlrl.cli.words import name_options
+from sqlrl.deprecated import old_parameters
 from sqlrl.errors import InputError
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.parameters import REQUIRED, Declaration, Option, declarations, parse_value
@@ -36,6 +37,7 @@ class LearnerOption:
 
     name: str
     declared: dict[str, Declaration] = field(default_factory=dict)
+    old: bool = False  # the name that it had before; the estimator warns of it
 
     @cached_property
     def first(self) -> Declaration:
@@ -64,6 +66,11 @@ class LearnerOption:
         """Whether it has no value."""
         return self.first.kind is bool
 
+    @property
+    def several(self) -> bool:
+        """Whether some learner takes several numbers."""
+        return any(each.several for each in self.declared.values())
+
     def kind(self) -> Any:
         """Return the type of its value for typer."""
         if self.flag:
@@ -71,7 +78,7 @@ class LearnerOption:
         choices = dict.fromkeys(word for each in self.declared.values() for word in each.choices)
         if choices:
             return _words(self.field, choices) | None
-        if self.first.several or self.first.kind not in (int, float):
+        if self.several or self.first.kind not in (int, float):
             return (Path if self.option.value == "FILE" else str) | None
         return self.first.kind | None
 
@@ -79,7 +86,7 @@ class LearnerOption:
         """Return it as an option of typer."""
         value = self.option.value
         if value is None and not self.first.choices:
-            value = "N" if self.first.kind is int else "X[,X...]" if self.first.several else "X"
+            value = "N" if self.first.kind is int else "X[,X...]" if self.several else "X"
         families = ((LEARNER, ONLINE), (BATCH, LEARNERS.keys() - SOFT.keys()), (OF_PROGRAMS, SOFT))
         panel = next(name for name, words in families if any(word in words for word in self.declared))
         return Annotated[
@@ -90,6 +97,7 @@ class LearnerOption:
                 help=self.help(),
                 show_default=self.default() or False,
                 rich_help_panel=self.option.panel or panel,
+                hidden=self.old,
             ),
         ]
 
@@ -98,18 +106,20 @@ class LearnerOption:
         named = self.shared or (self.option.panel is not None and "--learner" in self.option.panel)
         if named:
             return self.option.sentence
-        return f"{', '.join(self.declared)}: {self.option.help}."
+        helps = _by_words({word: each.option.help for word, each in self.declared.items() if each.option is not None})
+        whose = [", ".join(self.declared)] if len(helps) == 1 else [words for _, words in helps]
+        return f"{'; '.join(f'{words}: {text}' for words, (text, _) in zip(whose, helps, strict=True))}."
 
     def default(self) -> str:
         """Return the default value in words, where learners differ that of each; nothing of a flag."""
         if self.flag:
             return ""
-        values: dict[str, list[str]] = {}
-        for word, each in self.declared.items():
-            text = each.option.default if each.option is not None and each.option.default else _default(word, each)
-            values.setdefault(text, []).append(word)
-        (first, _), *others = values.items()
-        return ", ".join([first, *(f"of {' and '.join(words)} {text}" for text, words in others)])
+        texts = {
+            word: each.option.default if each.option is not None and each.option.default else _default(word, each)
+            for word, each in self.declared.items()
+        }
+        (first, _), *others = _by_words(texts)
+        return ", ".join([first, *(f"of {words} {text}" for text, words in others)])
 
     def refusal(self, word: str) -> str:
         """Say whose option it is, to a learner that does not have it."""
@@ -153,6 +163,17 @@ def why_not_online(word: str) -> str:
         if word in {*BATCHES, *GENERATIVE, *SEARCHES, *SOFT}
         else "searches from atom to atom"
     )
+
+
+def _by_words(texts: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return texts, each once, with the learners whose they are, as a sentence names them."""
+    found: dict[str, list[str]] = {}
+    for word, text in texts.items():
+        found.setdefault(text, []).append(word)
+    return [
+        (text, " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words))
+        for text, words in found.items()
+    ]
 
 
 def _words(name: str, words: Iterable[str]) -> Any:
@@ -212,6 +233,16 @@ def _options() -> dict[str, LearnerOption]:
             if each.option is not None:
                 option = LearnerOption(each.option.name or f"--{each.name.replace('_', '-')}")
                 found.setdefault(option.field, option).declared[word] = each
+    for word, kind in LEARNERS.items():
+        for name, old in old_parameters(kind).items():
+            now = declarations(kind)[old.new[-1]]
+            option = LearnerOption(old.option or f"--{name.replace('_', '-')}", old=True)
+            if now.option is None or (option.field in found and not found[option.field].old):
+                continue  # the option has the same name, or there was none
+            before = replace(
+                now, name=name, several=now.several and not old.new[1:], kind=object if old.back else now.kind
+            )
+            found.setdefault(option.field, option).declared[word] = before
     return dict(sorted(found.items(), key=lambda item: item[1].shared))
 
 

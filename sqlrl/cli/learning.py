@@ -216,7 +216,7 @@ def learn(
 
     sqlrl learn cite.duckdb --model lc0.mln --query InField --learner osl --modes modes.txt --out learned.mln
 
-    sqlrl learn cite.duckdb --model lc0.mln --query InField --learner osl --modes modes.txt --then 'max-margin(C=0.1)' --out learned.mln
+    sqlrl learn cite.duckdb --model lc0.mln --query InField --learner osl --modes modes.txt --then 'max-margin(strength=10)' --out learned.mln
 
     sqlrl learn drugs.duckdb --model clauses.mln --query LessToxic --learner likelihood --strength 0.1,1,10 --out learned.mln
 

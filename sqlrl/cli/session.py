@@ -129,7 +129,8 @@ def session(output: Messages) -> Iterator[CommandSession]:
 
     def warn(message: Warning | str, *_: object, **__: object) -> None:
         """Show a warning once, without the place in the code, which says nothing to a user."""
-        text = printable(in_options(message.message if isinstance(message, SqlrlWarning) else str(message)))
+        said = message.args[0] if isinstance(message, Warning) and message.args else message
+        text = printable(in_options(said if isinstance(said, str) else str(message)))
         if text not in shown:
             shown.add(text)
             console.warning(text)

@@ -132,18 +132,18 @@ register(
 
 # ---- the estimator -----------------------------------------------------------------------------------
 
-Lambda = Annotated[
+Strength = Annotated[
     float,
     AtLeast(0.0, "use 0 for no L1 penalty; the OSL paper uses 0.001"),
-    Option("weight of the L1 penalty (cd: L2)", name="--lambda"),
+    Option("of the L1 penalty"),
 ]
 Eta = Annotated[float, Above(0.0, "the OSL paper uses 1"), Option("learning rate", name="--eta")]
 Delta = Annotated[float, AtLeast(0.0, "the OSL paper uses 1"), Option("added to the root of the summed squares")]
 
 
-def adagrad(regularization: float, learning_rate: float, delta: float, *, loss_augmented: bool = False) -> Update:
+def adagrad(strength: float, learning_rate: float, delta: float, *, loss_augmented: bool = False) -> Update:
     """Return how ADAGRAD_FB learns."""
-    rates = AdaGradRates(float(regularization), float(learning_rate), float(delta))
+    rates = AdaGradRates(float(strength), float(learning_rate), float(delta))
     return Update(rates=rates, remedy="lower learning_rate, or raise delta", loss_added=loss_augmented)
 
 
@@ -154,8 +154,8 @@ class AdaGrad(OnlineEstimator):
 
     Parameters
     ----------
-    regularization : float
-        Lambda, the weight of the L1 penalty.
+    strength : float
+        Lambda: ``strength * sum(|w|)`` is added to the loss of each example.
     learning_rate : float
         Eta.
     delta : float
@@ -169,15 +169,15 @@ class AdaGrad(OnlineEstimator):
 
     Examples
     --------
-    >>> AdaGrad(regularization=0.01)
-    AdaGrad(regularization=0.01)
+    >>> AdaGrad(strength=0.01)
+    AdaGrad(strength=0.01)
     """
 
     word = "adagrad"
 
     def __init__(
         self,
-        regularization: Lambda = 0.001,
+        strength: Strength = 0.001,
         learning_rate: Eta = 1.0,
         delta: Delta = 1.0,
         *,
@@ -186,8 +186,8 @@ class AdaGrad(OnlineEstimator):
         **common: Unpack[OnlineCommon],
     ) -> None:
         super().__init__(**common)
-        self.regularization, self.learning_rate, self.delta = regularization, learning_rate, delta
+        self.strength, self.learning_rate, self.delta = strength, learning_rate, delta
         self.loss, self.loss_augmented = loss, loss_augmented
 
     def _update(self) -> Update:
-        return adagrad(self.regularization, self.learning_rate, self.delta, loss_augmented=self.loss_augmented)
+        return adagrad(self.strength, self.learning_rate, self.delta, loss_augmented=self.loss_augmented)

@@ -211,7 +211,7 @@ class MIRA(OnlineEstimator):
 
     Parameters
     ----------
-    label_loss : {"hamming", "f1"}
+    loss : {"hamming", "f1"}
         As for `CDA`.
     **common
         See `sqlrl.learn.OnlineEstimator`, also for the attributes.
@@ -224,13 +224,13 @@ class MIRA(OnlineEstimator):
 
     word = "mira"
 
-    def __init__(self, *, label_loss: LabelLoss = "hamming", **common: Unpack[OnlineCommon]) -> None:
+    def __init__(self, *, loss: LabelLoss = "hamming", **common: Unpack[OnlineCommon]) -> None:
         super().__init__(**common)
-        self.label_loss = label_loss
+        self.loss = loss
 
     def _update(self) -> Update:
         remedy = "look for soft evidence near 0 or 1, which makes single steps long, or learn with CDA"
-        return Update(rates=AdditiveRates(1.0, True, self.label_loss == "f1"), remedy=remedy)
+        return Update(rates=AdditiveRates(1.0, True, self.loss == "f1"), remedy=remedy)
 
 
 class Perceptron(OnlineEstimator):
@@ -257,7 +257,7 @@ class Perceptron(OnlineEstimator):
 
 
 Counts = Literal["gibbs", "mpe"]
-Steps = Literal["scaled", "constant"]
+StepSize = Literal["scaled", "constant"]
 
 
 class ContrastiveDivergence(OnlineEstimator):
@@ -270,7 +270,7 @@ class ContrastiveDivergence(OnlineEstimator):
         Sampling draws blocks as one; where hard clauses are left that are no blocks, it takes steps of MC-SAT. The predicted world
         then serves progressive validation alone: what only a long search could prove is the linear relaxation's world, rounded and
         improved by local search.
-    steps : {"scaled", "constant"}
+    step_size : {"scaled", "constant"}
         Divide each clause's learning rate by its largest difference of counts and by the root of their summed squares, so that clauses of one
         grounding and of a hundred thousand learn at the same pace; or take it as it is.
     learning_rate : float
@@ -278,9 +278,8 @@ class ContrastiveDivergence(OnlineEstimator):
         more or less probable by this factor (log-odds).
     sweeps : int
         Sweeps of sampling in each step.
-    regularization : float
-        Lambda, the weight of a Gaussian penalty on the weights, in each step; 0 for none. `learning_rate * regularization` must be
-        below 1.
+    strength : float
+        Lambda: ``strength / 2 * sum(w^2)`` is added to the loss of each example; 0 for no penalty. `learning_rate * strength` must be below 1.
     **common
         See `sqlrl.learn.OnlineEstimator`, also for the attributes.
 
@@ -302,8 +301,8 @@ class ContrastiveDivergence(OnlineEstimator):
 
     Examples
     --------
-    >>> ContrastiveDivergence("mpe", learning_rate=0.5, regularization=0.01)
-    ContrastiveDivergence(counts='mpe', learning_rate=0.5, regularization=0.01)
+    >>> ContrastiveDivergence("mpe", learning_rate=0.5, strength=0.01)
+    ContrastiveDivergence(counts='mpe', learning_rate=0.5, strength=0.01)
     """
 
     word = "cd"
@@ -312,32 +311,30 @@ class ContrastiveDivergence(OnlineEstimator):
         self,
         counts: Annotated[Counts, Option("of a sampled or the most probable world")] = "gibbs",
         *,
-        steps: Annotated[Steps, Option("of a clause: scaled by its differences of counts, or not")] = "scaled",
+        step_size: Annotated[StepSize, Option("of a clause: scaled by its differences of counts, or not")] = "scaled",
         learning_rate: Annotated[
             float,
             Above(0.0, "each step moves weights by learning_rate * delta n"),
             Option("learning rate", name="--eta"),
         ] = 0.1,
         sweeps: Annotated[int, Whole(1), Option("sweeps of sampling in each step")] = 1,
-        regularization: Annotated[
-            float, AtLeast(0.0, "use 0 for no penalty"), Option("weight of the L2 penalty", name="--lambda")
-        ] = 0.0,
+        strength: Annotated[float, AtLeast(0.0, "use 0 for no penalty"), Option("of the L2 penalty")] = 0.0,
         **common: Unpack[OnlineCommon],
     ) -> None:
         super().__init__(**common)
-        self.counts, self.steps, self.learning_rate, self.sweeps = counts, steps, learning_rate, sweeps
-        self.regularization = regularization
+        self.counts, self.step_size, self.learning_rate, self.sweeps = counts, step_size, learning_rate, sweeps
+        self.strength = strength
 
     def _update(self) -> Update:
-        rate, penalty = float(self.learning_rate), float(self.regularization)
+        rate, penalty = float(self.learning_rate), float(self.strength)
         if rate * penalty >= 1.0:
             raise InputError(
-                f"{Parameter('learning_rate', self.learning_rate)} and {Parameter('regularization', self.regularization)} take {rate * penalty:g} times its "
-                f"value from each weight in each step, which must be less than the whole: use {Parameter('regularization')} below "
+                f"{Parameter('learning_rate', self.learning_rate)} and {Parameter('strength', self.strength)} take {rate * penalty:g} times its "
+                f"value from each weight in each step, which must be less than the whole: use {Parameter('strength')} below "
                 f"{1 / rate:g}, or {Parameter('learning_rate')} below {1 / penalty:g}"
             )
         rates: Rates
-        if self.steps == "scaled":
+        if self.step_size == "scaled":
             rates = ScaledRates(rate, penalty)
         else:
             rates = PenalisedRates(rate, penalty) if penalty > 0.0 else AdditiveRates(rate, False, False)

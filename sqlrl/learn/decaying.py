@@ -166,10 +166,10 @@ register(
 # ---- the estimators ----------------------------------------------------------------------------------
 
 World = Literal["maximal", "prediction"]
-Sigma = Annotated[
+Strength = Annotated[
     float,
-    Above(0.0, "the longest step at step t is 1 / (sigma * t); the default is 0.0001"),
-    Option("weight of the regulariser"),
+    Above(0.0, "the longest step at step t is 1 / (strength * t); the default is 0.0001"),
+    Option("of the L2 penalty"),
 ]
 FromWorld = Annotated[World, Option("learn from the maximal loss label or the prediction")]
 
@@ -177,16 +177,16 @@ FromWorld = Annotated[World, Option("learn from the maximal loss label or the pr
 class CDA(OnlineEstimator):
     """Learns the weights of a model online by coordinate dual ascent (Huynh 2011, Algorithm 5.1).
 
-    Steps are as long as the loss asks for, and at most 1 / (sigma * t): bold at first, careful later.
+    Steps are as long as the loss asks for, and at most 1 / (strength * t): bold at first, careful later.
 
     Parameters
     ----------
-    sigma : float
-        The weight of the regulariser. Choose it on training data.
+    strength : float
+        Sigma: what is minimised over the examples is the sum of their losses and of ``strength / 2 * sum(w^2)`` for each. Choose it on training data.
     update : {"maximal", "prediction"}
         CDA-ML: learn from the maximal loss label, the world that is most probable when each wrong atom adds 1; or CDA-PL:
         from the most probable world.
-    label_loss : {"hamming", "f1"}
+    loss : {"hamming", "f1"}
         What the labels should score above the other world: its number of wrong atoms, or 1 - F1 of its true atoms. The
         maximal loss label needs Hamming loss, since 1 - F1 is no sum over atoms.
     **common
@@ -199,41 +199,41 @@ class CDA(OnlineEstimator):
 
     Examples
     --------
-    >>> CDA(0.01, update="prediction", label_loss="f1")
-    CDA(sigma=0.01, update='prediction', label_loss='f1')
+    >>> CDA(0.01, update="prediction", loss="f1")
+    CDA(strength=0.01, update='prediction', loss='f1')
     """
 
     word = "cda"
 
     def __init__(
         self,
-        sigma: Sigma = 0.0001,
+        strength: Strength = 0.0001,
         *,
         update: FromWorld = "maximal",
-        label_loss: LabelLoss = "hamming",
+        loss: LabelLoss = "hamming",
         **common: Unpack[OnlineCommon],
     ) -> None:
         super().__init__(**common)
-        self.sigma, self.update, self.label_loss = sigma, update, label_loss
+        self.strength, self.update, self.loss = strength, update, loss
 
     def _update(self) -> Update:
-        if self.label_loss == "f1" and self.update == "maximal":
+        if self.loss == "f1" and self.update == "maximal":
             raise InputError(
-                f"{Parameter('label_loss', 'f1')} cannot go with {Parameter('update', 'maximal')}: the maximal loss label needs a loss that is a sum over atoms, "
-                f"as Hamming loss is, and 1 - F1 is a quotient of such sums; use {Parameter('update', 'prediction')}, or {Parameter('label_loss', 'hamming')}"
+                f"{Parameter('loss', 'f1')} cannot go with {Parameter('update', 'maximal')}: the maximal loss label needs a loss that is a sum over atoms, "
+                f"as Hamming loss is, and 1 - F1 is a quotient of such sums; use {Parameter('update', 'prediction')}, or {Parameter('loss', 'hamming')}"
             )
-        rates = DecayingRates(float(self.sigma), True, self.label_loss == "f1")
-        return Update(rates=rates, remedy="raise sigma", loss_added=self.update == "maximal")
+        rates = DecayingRates(float(self.strength), True, self.loss == "f1")
+        return Update(rates=rates, remedy="raise strength", loss_added=self.update == "maximal")
 
 
 class Subgradient(OnlineEstimator):
     """Learns the weights of a model online by the subgradient method (Ratliff, Bagnell and Zinkevich 2007; Huynh 2011, section 5.2).
 
-    Steps have the length 1 / (sigma * t), whatever the loss is.
+    Steps have the length 1 / (strength * t), whatever the loss is.
 
     Parameters
     ----------
-    sigma, update
+    strength, update
         As for `CDA`.
     **common
         See `sqlrl.learn.OnlineEstimator`, also for the attributes.
@@ -241,15 +241,17 @@ class Subgradient(OnlineEstimator):
     Examples
     --------
     >>> Subgradient(0.01)
-    Subgradient(sigma=0.01)
+    Subgradient(strength=0.01)
     """
 
     word = "subgradient"
 
-    def __init__(self, sigma: Sigma = 0.0001, *, update: FromWorld = "maximal", **common: Unpack[OnlineCommon]) -> None:
+    def __init__(
+        self, strength: Strength = 0.0001, *, update: FromWorld = "maximal", **common: Unpack[OnlineCommon]
+    ) -> None:
         super().__init__(**common)
-        self.sigma, self.update = sigma, update
+        self.strength, self.update = strength, update
 
     def _update(self) -> Update:
-        rates = DecayingRates(float(self.sigma), False, False)
-        return Update(rates=rates, remedy="raise sigma", loss_added=self.update == "maximal")
+        rates = DecayingRates(float(self.strength), False, False)
+        return Update(rates=rates, remedy="raise strength", loss_added=self.update == "maximal")

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.deprecated import takes_old_arguments
+from sqlrl.deprecated import (
+    new_parameters,
+    old_parameters,
+    recorded_parameters,
+    takes_old_arguments,
+    takes_old_parameters,
+)
 from sqlrl.errors import NotFittedError, UnknownParameterError
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.parameters import check_parameters, declarations, given_parameters, parameter_hint, unknown_parameter
@@ -46,8 +52,10 @@ class Configured:
     """What stands in place of None as the value of some parameters."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let `fit` take its parameters by their old names, too."""
+        """Let `fit` and the constructor take their parameters by their old names, too."""
         super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            takes_old_parameters(cls)
         if "fit" in vars(cls):
             setattr(cls, "fit", takes_old_arguments(vars(cls)["fit"], "fit"))  # noqa: B010 - not the method that the class declares
 
@@ -55,7 +63,7 @@ class Configured:
         """Refuse a parameter that the constructor does not have, before it is called."""
         if cls.__module__.startswith("sqlrl."):
             for name in params:
-                if name not in declarations(cls):
+                if name not in declarations(cls) and name not in old_parameters(cls):
                     hint = parameter_hint(cls, name)
                     raise UnknownParameterError(f"{cls.__name__} got an unexpected keyword argument {name!r}{hint}")
         return super().__new__(cls)
@@ -71,8 +79,8 @@ class Configured:
         Examples
         --------
         >>> import sqlrl
-        >>> sqlrl.MaxMargin(C=10.0).get_params()["C"]
-        10.0
+        >>> sqlrl.MaxMargin(strength=0.1).get_params()["strength"]
+        0.1
         """
         found = {name: getattr(self, name) for name in declarations(type(self))}
         if deep:
@@ -102,11 +110,11 @@ class Configured:
         Examples
         --------
         >>> import sqlrl
-        >>> sqlrl.MaxMargin().set_params(C=10.0, penalty="l1")
-        MaxMargin(C=10.0, penalty='l1')
+        >>> sqlrl.MaxMargin().set_params(strength=0.1, penalty="l1")
+        MaxMargin(strength=0.1, penalty='l1')
         """
-        known = self.get_params()
-        unknown = [name for name in params if name not in known]
+        known, params = self.get_params(), new_parameters(type(self), params, vars(self))
+        unknown = [name for name in params if name not in known and not self._nested_before(name)]
         if unknown:
             raise unknown_parameter(type(self), unknown[0], known)
         # Whole estimators first: what is set inside one is meant for the new one.
@@ -117,6 +125,15 @@ class Configured:
             else:
                 setattr(self, name, params[name])
         return self
+
+    def _nested_before(self, name: str) -> bool:
+        """Return whether a name is the old one of a parameter of an argument that is an estimator."""
+        outer, _, inner = name.partition(NESTED)
+        return bool(inner) and inner in old_parameters(type(getattr(self, outer, None)))
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Take what was pickled, by an earlier version too."""
+        vars(self).update(recorded_parameters(type(self).__name__, state))
 
 
 # ---- as a constructor call and as a page -------------------------------------------------------------

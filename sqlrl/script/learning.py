@@ -8,6 +8,7 @@ from functools import cache
 from inspect import Parameter, signature
 from typing import Any, cast
 
+from sqlrl.deprecated import old_parameters
 from sqlrl.errors import InputError, NotFittedError, ParseError, SqlrlError
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.parameters import REQUIRED, Declaration, declarations, parse_value
@@ -252,8 +253,12 @@ def _parameters(context: Context, given: StatementOptions, word: str) -> dict[st
         other = PARAMETERS.get(name)
         return f"; did you mean {other!r}?" if other in declared else ""
 
-    for name, value in given.rest(list(declared), word, meant).items():
+    old = old_parameters(kind)
+    for name, value in given.rest([*declared, *old], word, meant).items():
         with context.at(value.at):
+            if name in old:  # the learner takes it as what it is now
+                found[name] = context.plain(value)
+                continue
             found[name] = _parameter(context, declared[name], value)
             declared[name].check(found[name])
     if "learner" in declared and declared["learner"].default is REQUIRED:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.catalog.records import Kept, Records, model_json
+from sqlrl.deprecated import recorded_parameters
 from sqlrl.errors import CheckpointWarning, EngineError, InputError, Message, Parameter, SourceWarning, brief, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.logic.model import Model
@@ -345,7 +346,7 @@ def _differences(records: Records, row: Mapping[str, Any], saved: Mapping[str, A
     """Yield what differs between a run and what it is to be resumed as, the plainest thing first."""
     if row["learner"] != key.learner:
         yield f"it is a run of {row['learner']}, not of {key.learner}"
-    before, now = row["parameters"], _plain(dict(key.parameters))
+    before, now = recorded_parameters(row["learner"], row["parameters"]), _plain(dict(key.parameters))
     for name in sorted({*before, *now}):
         if before.get(name) != now.get(name):
             yield f"it began with {Parameter(name, before.get(name))}, not {Parameter(name, now.get(name))}: give the same"

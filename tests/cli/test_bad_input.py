@@ -67,7 +67,7 @@ def broken(lasting: Project, tmp_path_factory: pytest.TempPathFactory) -> Projec
         (["infer", "-m", "{}/smokers.mln", "-e", "{}/wrong.db", "--query", "Smokes"], ["wrong.db", "^"]),
         (["learn", "{}/cite.duckdb", "-m", "{}/chain.mln", "--eta", "-1"], ["--eta -1"]),
         (["learn", "{}/cite.duckdb", "-m", "{}/chain.mln", "--window", "0"], ["--window 0"]),
-        (["learn", "{}/cite.duckdb", "-m", "{}/chain.mln", "--lambda", "nan"], ["--lambda nan"]),
+        (["learn", "{}/cite.duckdb", "-m", "{}/chain.mln", "--strength", "nan"], ["--strength nan"]),
         (["learn", "{}/cite.duckdb", "-m", "{}/chain.mln", "--drop", "Nex"], ["'Nex'", "'Next'"]),
         (["infer", "{}/cite.duckdb", "-m", "{}/chain.mln", "--drop", "Token,Next,InField"], ["no rules", "InField"]),
         (["count", "{}/cite.duckdb", "-m", "{}/empty.mln"], ["empty.mln", "no rules"]),

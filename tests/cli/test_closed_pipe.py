@@ -55,7 +55,7 @@ def _end(*arguments: str) -> object:
     ("arguments", "file"),
     [
         pytest.param((*_LEARN, "--learner", "adagrad"), "out.mln", id="online"),
-        pytest.param((*_LEARN, "--learner", "pscg", "--iterations", "1"), "out.mln", id="batch"),
+        pytest.param((*_LEARN, "--learner", "pscg", "--max-iterations", "1"), "out.mln", id="batch"),
         pytest.param(
             (*_LEARN, "--learner", "osl", "--modes", "osl.modes", "--json"), "out.mln", id="osl", marks=pytest.mark.slow
         ),

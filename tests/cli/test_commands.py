@@ -202,7 +202,7 @@ def test_learn_prints_clauses_and_progress_and_saves_the_model(run: Run, project
     assert "progressive validation" in done.out
     learned = sqlrl.read_model(project / "again.mln")
     assert sum(len(rule.expansions.rows) if rule.expansions else 1 for rule in learned.rules) > 100
-    rows = run(*arguments, "--lambda", "0.01", "--eta", "0.5", "--delta", "2", "--json").rows()
+    rows = run(*arguments, "--strength", "0.01", "--eta", "0.5", "--delta", "2", "--json").rows()
     assert [abs(r["weight"] or 0) for r in rows] == sorted((abs(r["weight"] or 0) for r in rows), reverse=True)
 
 

@@ -123,7 +123,7 @@ def test_rows_of_json_say_what_caused_the_clauses_that_are_left(run: Run, docume
 
 @pytest.mark.slow
 def test_rows_of_json_have_the_support_of_clauses_of_a_theory(run: Run, documents: Path) -> None:
-    (of_ilp,) = [run(*learn(documents, "ilp", "--then", "max-margin(C=0.1)", "--json")).rows()]
+    (of_ilp,) = [run(*learn(documents, "ilp", "--then", "max-margin(strength=10)", "--json")).rows()]
     assert {"clause", "weight", "support"} <= of_ilp[0].keys()
 
 

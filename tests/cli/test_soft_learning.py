@@ -53,7 +53,7 @@ def family(tmp_path: Path) -> Path:
 )
 def test_weights_are_learned_from_the_data_that_a_program_names(run: Run, program: Path, learner: str) -> None:
     out = program.with_name("learned.psl")
-    done = run("learn", "--model", program, "--learner", learner, "--prior", "0.1", "--out", out, "--json")
+    done = run("learn", "--model", program, "--learner", learner, "--strength", "0.1", "--out", out, "--json")
     assert done.code == 0, done.err
     db = sqlrl.connect(progress=False)
     model = sqlrl.read_psl(program, task="learn")
@@ -194,7 +194,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["--model", "P", "--out", "m.mln"], 2, "the name must end in .psl or .json"),
     (["--model", "P", "--seed", "3"], 2, "soft-map-likelihood sees all examples at once"),
     (["--model", "P", "--gradient-steps", "3"], 2, "--gradient-steps is an option of soft-p"),
-    (["--model", "P", "--iterations", "0"], 1, "--iterations 0: give an integer of at least 1"),
+    (["--model", "P", "--max-iterations", "0"], 1, "--max-iterations 0: give an integer of at least 1"),
     (["--model", "P", "--learner", "soft-piecewise-likelihood", "--gradient-steps", "0"], 1, "--gradient-steps 0: give"),
     (["--model", "P", "--checkpoint"], 2, "--checkpoint and --resume need a DATABASE"),
     (["--model", "P", "--learner", "soft-structure", "--resume", "1"], 2, "--checkpoint and --resume need a DATABASE"),

@@ -33,7 +33,7 @@ PACKAGE = Path(sqlrl.__file__).parent
         (f"or list them in {Parameter('drop')}.", "", "or list them in --drop."),
         (f"fewer {Parameter('examples')}, or raise {Parameter('limit')}", "", "fewer --examples, or raise --limit"),
         (f"{Parameter('read_only', True, 'connect(path, {})')}.", "", "--read-only."),
-        (f"{Parameter('regularization', -1.0)} is not", "learn", "--lambda -1.0 is not"),
+        (f"{Parameter('strength', -1.0)} is not", "learn", "--strength -1.0 is not"),
         (f"{Parameter('view', 'a b')} is no name", "export", "--view 'a b' is no name"),
         (f"{Parameter('columns')} of A", "export", "--column of A"),
         (f"{Parameter('columns')} of A", "load", "--columns of A"),

@@ -65,7 +65,7 @@ def test_predictions_are_those_of_what_is_written_out(db: sqlrl.Database, templa
 )
 def test_weights_are_those_of_what_is_written_out(db: sqlrl.Database, template: str, tmp_path: Path) -> None:
     first, second = (
-        sqlrl.baselines.VotedPerceptron(iterations=3).fit(db, model).model_ for model in models(template, "")
+        sqlrl.baselines.VotedPerceptron(max_iterations=3).fit(db, model).model_ for model in models(template, "")
     )
     objective = db.predict(first).objective
     assert objective == pytest.approx(db.predict(second).objective)

@@ -232,7 +232,7 @@ def test_only_the_training_examples_decide(db: sqlrl.Database) -> None:
 
 def test_it_shows_what_it_did(db: sqlrl.Database) -> None:
     training = ConstrainedTraining(sqlrl.CDA(0.01), mode="sct", growth=1.2)
-    assert repr(training) == "ConstrainedTraining(CDA(sigma=0.01), mode='sct', growth=1.2)"
+    assert repr(training) == "ConstrainedTraining(CDA(strength=0.01), mode='sct', growth=1.2)"
     assert training._repr_html_().startswith("<pre>")
     with pytest.raises(NotFittedError, match="no model_ yet"):
         _ = training.model_

@@ -221,7 +221,7 @@ def test_statistics_of_learning_heed_a_limit() -> None:
     assert found.column("n_observed").to_pylist() == [3**9 - 2**9, 1]
 
 
-@pytest.mark.parametrize("learner", [sqlrl.AdaGrad(), sqlrl.baselines.VotedPerceptron(iterations=1)], ids=str)
+@pytest.mark.parametrize("learner", [sqlrl.AdaGrad(), sqlrl.baselines.VotedPerceptron(max_iterations=1)], ids=str)
 def test_learners_heed_the_limit_that_the_error_says_to_raise(learner: Any) -> None:
     db, model = likes(f"{MANY}\nSmokes(x)")
     db.load("Likes", [("Anna", "Bob")], types=("person", "person"), target=True)

@@ -60,9 +60,9 @@ LEARNERS: dict[str, Callable[[], Any]] = {
     "OSL": lambda: sqlrl.OSL(sqlrl.parse_modes(MODES)),
     "Likelihood": sqlrl.Likelihood,
     "MaxMargin": sqlrl.MaxMargin,
-    "PSCG": lambda: sqlrl.PSCG(iterations=2),
+    "PSCG": lambda: sqlrl.PSCG(max_iterations=2),
     "PseudoLikelihood": lambda: sqlrl.PseudoLikelihood(discriminative=True),
-    "VotedPerceptron": lambda: sqlrl.baselines.VotedPerceptron(iterations=2),
+    "VotedPerceptron": lambda: sqlrl.baselines.VotedPerceptron(max_iterations=2),
     "ConstrainedTraining": lambda: sqlrl.ConstrainedTraining(sqlrl.Likelihood()),
 }
 

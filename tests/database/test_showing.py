@@ -121,8 +121,12 @@ def test_hard_rules_that_state_blocks_are_in_the_model_alone() -> None:
 @pytest.mark.parametrize(
     ("learner", "listed", "shown"),
     [
-        (sqlrl.MaxMargin(np.array([0.5, 1.0])), sqlrl.MaxMargin([0.5, 1.0]), "MaxMargin(C=array([0.5, 1. ]))"),
-        (sqlrl.MaxMargin(np.array(2.0)), sqlrl.MaxMargin(2.0), "MaxMargin(C=array(2.))"),
+        (
+            sqlrl.MaxMargin(strength=np.array([0.5, 1.0])),
+            sqlrl.MaxMargin(strength=[0.5, 1.0]),
+            "MaxMargin(strength=array([0.5, 1. ]))",
+        ),
+        (sqlrl.MaxMargin(strength=np.array(2.0)), sqlrl.MaxMargin(strength=2.0), "MaxMargin(strength=array(2.))"),
         (
             sqlrl.Likelihood("l2", np.array([0.5, 1.0]), folds=np.int64(2), prior_scale=np.ones(1)),  # type: ignore[arg-type]
             sqlrl.Likelihood("l2", [0.5, 1.0], folds=2, prior_scale=[1.0]),
@@ -150,7 +154,7 @@ def test_arrays_are_parameters_as_lists_are(learner: Any, listed: Any, shown: st
 
 def test_a_list_that_can_be_read_once_is_refused() -> None:
     with sqlrl.connect() as db:
-        for learner in (sqlrl.Likelihood("l1", (x for x in (1.0, 2.0))), sqlrl.MaxMargin(iter([1.0]))):  # type: ignore[arg-type]
+        for learner in (sqlrl.Likelihood("l1", (x for x in (1.0, 2.0))), sqlrl.MaxMargin(strength=iter([1.0]))):  # type: ignore[arg-type]
             with pytest.raises(InputError, match=r"can be read only once: give a list, (strength|C)=list\(...\)"):
                 learner.fit(db, MODEL)
 

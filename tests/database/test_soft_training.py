@@ -16,9 +16,9 @@ from sqlrl.logic.psl_files import parse_psl
 
 TEXT = "1: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2"
 LEARNERS = (
-    sqlrl.SoftPseudoLikelihood(prior=0.1),
-    sqlrl.SoftPiecewiseLikelihood(prior=0.1),
-    sqlrl.SoftMapLikelihood(prior=0.1),
+    sqlrl.SoftPseudoLikelihood(strength=0.1),
+    sqlrl.SoftPiecewiseLikelihood(strength=0.1),
+    sqlrl.SoftMapLikelihood(strength=0.1),
 )
 
 
@@ -37,7 +37,7 @@ def log_likelihood(w, value, hinge):
 
 def test_a_weight_maximises_the_integrated_pseudo_likelihood():
     db = people()
-    learner = sqlrl.SoftPseudoLikelihood(prior=0.1).fit(db, parse_psl(TEXT.splitlines()[0]))
+    learner = sqlrl.SoftPseudoLikelihood(strength=0.1).fit(db, parse_psl(TEXT.splitlines()[0]))
     # Bob: (1 - b)^2 and (b - 0.5)^2 above 0.5; Chris: (1 - c)^2.
     parts = [(1.0, lambda y: (1 - y) ** 2 + max(0.0, y - 0.5) ** 2), (0.5, lambda y: (1 - y) ** 2)]
     best = minimize_scalar(
@@ -84,7 +84,7 @@ def test_rules_without_hinges_are_named_and_stay_at_nothing():
 
 def test_a_search_that_ends_early_says_so():
     with pytest.warns(ConvergenceWarning, match="ended after 1 iteration"):
-        sqlrl.SoftPseudoLikelihood(max_iterations=1, tolerance=1e-12, prior=1e-6).fit(people(), parse_psl(TEXT))
+        sqlrl.SoftPseudoLikelihood(max_iterations=1, tolerance=1e-12, strength=1e-6).fit(people(), parse_psl(TEXT))
 
 
 WRONG = [
@@ -105,8 +105,8 @@ def test_what_cannot_be_learned_is_refused(make, message):
 
 def test_starts_at_the_weights_of_the_model():
     db, model = people(), parse_psl(TEXT)
-    cold = sqlrl.SoftPseudoLikelihood(prior=0.1).fit(db, model)
-    warm = sqlrl.SoftPseudoLikelihood(prior=0.1).fit(db, cold.model_, start=True)
+    cold = sqlrl.SoftPseudoLikelihood(strength=0.1).fit(db, model)
+    warm = sqlrl.SoftPseudoLikelihood(strength=0.1).fit(db, cold.model_, start=True)
     assert warm.weights_ == pytest.approx(cold.weights_, abs=1e-5)
     assert warm.iterations_.num_rows <= cold.iterations_.num_rows
     assert np.isfinite(warm.result_.objective)

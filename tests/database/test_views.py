@@ -635,7 +635,7 @@ def test_the_history_of_clauses_and_the_curve_of_objectives(db: sqlrl.Database) 
     for row in found:
         assert row["weight_before"] == before.get(row["clause"])
         before[row["clause"]] = row["weight"]
-    batch = sqlrl.baselines.VotedPerceptron(iterations=3).fit(db, model)
+    batch = sqlrl.baselines.VotedPerceptron(max_iterations=3).fit(db, model)
     curve = rows(db, f"from sqlrl.learning_curve where run = {batch.run_}")
     kept = rows(db, f"from sqlrl.iteration where run = {batch.run_} order by iteration")
     assert [(r["position"], r["objective"], r["errors"], r["unit"]) for r in curve] == [

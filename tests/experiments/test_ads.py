@@ -133,7 +133,7 @@ def test_every_row_has_its_learner() -> None:
     for system in PAPER:
         learner = estimator(system)
         found = learner.get_params()
-        assert [found[name] for name in ("regularization", "learning_rate", "delta", "order")] == [0.001, 1, 1, "file"]
+        assert [found[name] for name in ("strength", "learning_rate", "delta", "order")] == [0.001, 1, 1, "file"]
         assert isinstance(learner, sqlrl.OSL) == system.startswith("OSL")
         if isinstance(learner, sqlrl.OSL):
             assert (learner.max_length, learner.min_count_difference) == (4, 2 if "M2" in system else 1)

@@ -50,7 +50,7 @@ def test_every_row_has_its_learner(options: Options, system: str) -> None:
         learner = make(0.01)
         found = cast(Any, learner).get_params()
         loss = "f1" if system.endswith("F1") else "hamming"
-        assert found.get("label_loss", "hamming") == loss
+        assert found.get("loss", "hamming") == loss
         assert (found["order"], found["random_state"]) == (
             ("file", None) if job.seed is None else ("shuffle", job.seed)
         )
@@ -59,7 +59,7 @@ def test_every_row_has_its_learner(options: Options, system: str) -> None:
             assert sigmas == (None,)
             continue
         assert isinstance(learner, sqlrl.CDA if "CDA" in system else sqlrl.baselines.Subgradient)
-        assert found["sigma"] == 0.01
+        assert found["strength"] == 0.01
         assert found["update"] == ("prediction" if "-PL-" in system else "maximal")
         assert sigmas == SIGMAS
 

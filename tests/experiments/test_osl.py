@@ -94,7 +94,7 @@ def test_every_row_has_its_learner(options: Options) -> None:
         learner = estimator(job)
         assert (learner.order, learner.random_state) == (("file", None) if job.seed is None else ("shuffle", job.seed))
         found = learner.get_params()
-        assert [found[name] for name in ("regularization", "learning_rate", "delta")] == [0.001, 1, 1]
+        assert [found[name] for name in ("strength", "learning_rate", "delta")] == [0.001, 1, 1]
         assert found["passes"] == (2 if job.beyond == "two passes" else 1)
         if job.system in CLAUSES:
             off = {"longest_only": False, "pool": 1, "look_ahead": False}
@@ -140,7 +140,7 @@ def test_every_pair_of_topics_is_left_out_with_every_setting(options: Options) -
     assert {(job.delta, job.regularization) for job, _ in found} == set(SETTINGS)
     for job, _ in found[:: len(SETTINGS)]:
         learner = estimator(replace(job, modes="paper"))
-        assert (learner.get_params()["delta"], learner.get_params()["regularization"]) == (
+        assert (learner.get_params()["delta"], learner.get_params()["strength"]) == (
             job.delta,
             job.regularization,
         )

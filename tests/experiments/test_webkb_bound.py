@@ -102,7 +102,7 @@ def test_no_weights_cost_less(tmp_path: Path, seed: int, monkeypatch: pytest.Mon
     bound = run(Job(str(tmp_path), None, JOB))
     db = sqlrl.connect()
     load_pages(db, read_pages(tmp_path))
-    learner = sqlrl.MaxMargin(5.0, loss="zero-one", separation="exact", epsilon=0.01, max_iterations=200)
+    learner = sqlrl.MaxMargin(strength=0.2, loss="zero-one", separation="exact", epsilon=0.01, max_iterations=200)
     learner.fit(db, starting_model(), examples=list(JOB.train))
     objective = learner.choices_.to_pylist()[0]["objective"]
     assert bound.objective <= objective + 1e-6 <= bound.zero + 1e-6

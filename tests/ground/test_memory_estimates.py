@@ -144,7 +144,7 @@ def test_predictions_keep_a_limit_by_windows_or_are_refused(
 
 @pytest.mark.parametrize(
     "learner",
-    [pytest.param(sqlrl.PSCG(iterations=2), marks=pytest.mark.slow), sqlrl.MaxMargin(), sqlrl.AdaGrad(passes=1)],
+    [pytest.param(sqlrl.PSCG(max_iterations=2), marks=pytest.mark.slow), sqlrl.MaxMargin(), sqlrl.AdaGrad(passes=1)],
 )
 def test_learners_are_refused_what_does_not_fit(
     opened: tuple[sqlrl.Database, sqlrl.Model, bool], learner: sqlrl.PSCG

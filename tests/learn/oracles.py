@@ -227,26 +227,26 @@ LEARNERS: dict[str, Parameters] = {
     "cda-ml": CDA(0.05).parameters(),
     "cda-ml-bold": CDA().parameters(),
     "cda-pl": CDA(0.05, update="prediction").parameters(),
-    "cda-pl-f1": CDA(0.05, update="prediction", label_loss="f1").parameters(),
+    "cda-pl-f1": CDA(0.05, update="prediction", loss="f1").parameters(),
     "subgradient-ml": Subgradient(0.1).parameters(),
     "subgradient-pl": Subgradient(0.1, update="prediction").parameters(),
     "mira": MIRA().parameters(),
-    "mira-f1": MIRA(label_loss="f1").parameters(),
+    "mira-f1": MIRA(loss="f1").parameters(),
     "perceptron": Perceptron().parameters(),
     "cd-mpe": ContrastiveDivergence("mpe").parameters(),
-    "cd-mpe-gaussian": ContrastiveDivergence("mpe", learning_rate=0.9, regularization=0.7).parameters(),
-    "cd-mpe-constant": ContrastiveDivergence("mpe", steps="constant").parameters(),
+    "cd-mpe-gaussian": ContrastiveDivergence("mpe", learning_rate=0.9, strength=0.7).parameters(),
+    "cd-mpe-constant": ContrastiveDivergence("mpe", step_size="constant").parameters(),
     "cd-mpe-constant-gaussian": ContrastiveDivergence(
-        "mpe", steps="constant", learning_rate=0.3, regularization=0.05
+        "mpe", step_size="constant", learning_rate=0.3, strength=0.05
     ).parameters(),
 }
 """Learners whose worlds are most probable ones."""
 
 SAMPLING: dict[str, Parameters] = {
     "cd-gibbs": ContrastiveDivergence(sweeps=2).parameters(),
-    "cd-gibbs-gaussian": ContrastiveDivergence(sweeps=2, regularization=0.2).parameters(),
-    "cd-gibbs-constant": ContrastiveDivergence(sweeps=2, steps="constant").parameters(),
-    "cd-gibbs-constant-gaussian": ContrastiveDivergence(sweeps=2, steps="constant", regularization=0.2).parameters(),
+    "cd-gibbs-gaussian": ContrastiveDivergence(sweeps=2, strength=0.2).parameters(),
+    "cd-gibbs-constant": ContrastiveDivergence(sweeps=2, step_size="constant").parameters(),
+    "cd-gibbs-constant-gaussian": ContrastiveDivergence(sweeps=2, step_size="constant", strength=0.2).parameters(),
 }
 _LISTED = {AdaGrad, CDA, MIRA, Subgradient, Perceptron, ContrastiveDivergence}
 OTHERS: dict[str, Parameters] = {

@@ -256,37 +256,37 @@ def test_relaxed_steps_are_exact_where_the_relaxation_is() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CDA(0.0).parameters(), r"sigma=0.0 is not a finite number above 0: the longest step"),
+        (lambda: CDA(0.0).parameters(), r"strength=0.0 is not a finite number above 0: the longest step"),
         (lambda: CDA(update="best").parameters(), r"update='best': choose 'maximal' or 'prediction'"),  # type: ignore[arg-type]
-        (lambda: CDA(label_loss="log").parameters(), r"label_loss='log': choose 'hamming' or 'f1'"),  # type: ignore[arg-type]
+        (lambda: CDA(loss="log").parameters(), r"loss='log': choose 'hamming' or 'f1'"),  # type: ignore[arg-type]
         (
-            lambda: CDA(label_loss="f1").parameters(),
-            r"label_loss='f1' cannot go with update='maximal': .* a sum over atoms",
+            lambda: CDA(loss="f1").parameters(),
+            r"loss='f1' cannot go with update='maximal': .* a sum over atoms",
         ),
-        (lambda: Subgradient(-1).parameters(), r"sigma=-1 is not"),
+        (lambda: Subgradient(-1).parameters(), r"strength=-1 is not"),
         (lambda: Subgradient(update=None).parameters(), r"update=None: choose"),  # type: ignore[arg-type]
-        (lambda: MIRA(label_loss="zero-one").parameters(), r"label_loss='zero-one': choose"),  # type: ignore[arg-type]
+        (lambda: MIRA(loss="zero-one").parameters(), r"loss='zero-one': choose"),  # type: ignore[arg-type]
         (lambda: Perceptron(ties="last").parameters(), r"ties='last': choose 'errors' or 'first'"),  # type: ignore[arg-type]
         (lambda: Perceptron(inference="fast").parameters(), r"inference='fast': choose 'exact' or 'relaxed'"),  # type: ignore[arg-type]
         (lambda: Perceptron(random_state=-1).parameters(), r"random_state=-1: give an integer of at least 0"),
         (lambda: ContrastiveDivergence("pcd").parameters(), r"counts='pcd': choose 'gibbs' or 'mpe'"),  # type: ignore[arg-type]
         (
-            lambda: ContrastiveDivergence(steps="adaptive").parameters(),
-            r"steps='adaptive': choose 'scaled' or 'constant'",
+            lambda: ContrastiveDivergence(step_size="adaptive").parameters(),
+            r"step_size='adaptive': choose 'scaled' or 'constant'",
         ),  # type: ignore[arg-type]
         (lambda: ContrastiveDivergence(learning_rate=0).parameters(), r"learning_rate=0 is not"),
         (lambda: ContrastiveDivergence(sweeps=0).parameters(), r"sweeps=0: give an integer of at least 1"),
         (
-            lambda: ContrastiveDivergence(regularization=-0.1).parameters(),
-            r"regularization=-0.1 is not .* use 0 for no penalty",
+            lambda: ContrastiveDivergence(strength=-0.1).parameters(),
+            r"strength=-0.1 is not .* use 0 for no penalty",
         ),
         (
-            lambda: ContrastiveDivergence(learning_rate=0.5, regularization=2).parameters(),
-            r"learning_rate=0.5 and regularization=2 take 1 times .* regularization= below 2, or learning_rate= below 0.5$",
+            lambda: ContrastiveDivergence(learning_rate=0.5, strength=2).parameters(),
+            r"learning_rate=0.5 and strength=2 take 1 times .* strength= below 2, or learning_rate= below 0.5$",
         ),
         (
-            lambda: ContrastiveDivergence(learning_rate=0.25, regularization=10.0).parameters(),
-            r"take 2.5 times its value .* regularization= below 4, or learning_rate= below 0.1$",
+            lambda: ContrastiveDivergence(learning_rate=0.25, strength=10.0).parameters(),
+            r"take 2.5 times its value .* strength= below 4, or learning_rate= below 0.1$",
         ),
         (lambda: AdaGrad(loss_augmented=1).parameters(), r"loss_augmented=1: give True or False"),  # type: ignore[arg-type]
     ],
@@ -300,7 +300,7 @@ def test_weights_out_of_range_name_the_remedy() -> None:
     one = np.ones(1, dtype=bool)
     window = Window(np.array([0]), network(1, [(0, [1])], prior=[-1.79e308]), one, one)
     steep = ContrastiveDivergence("mpe", learning_rate=1.7e308).parameters()
-    for parameters, remedy in ((Subgradient(1e-308).parameters(), "raise sigma"), (steep, "lower learning_rate")):
+    for parameters, remedy in ((Subgradient(1e-308).parameters(), "raise strength"), (steep, "lower learning_rate")):
         learner = OnlineLearner(parameters)
         learner.learn_many(window)
         with pytest.raises(NumericError, match=f"beyond the range of floats: {remedy}"):

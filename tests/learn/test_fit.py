@@ -17,7 +17,7 @@ from tests.learn.oracles import one_minus_f1
 ESTIMATORS: dict[str, OnlineEstimator] = {
     "AdaGrad": sqlrl.AdaGrad(),
     "CDA": sqlrl.CDA(0.01),
-    "CDA-PL-F1": sqlrl.CDA(0.01, update="prediction", label_loss="f1"),
+    "CDA-PL-F1": sqlrl.CDA(0.01, update="prediction", loss="f1"),
     "MIRA": sqlrl.baselines.MIRA(),
     "Subgradient": sqlrl.baselines.Subgradient(0.1),
     "Perceptron": sqlrl.baselines.Perceptron(),
@@ -113,7 +113,7 @@ QUANTIFIED = {
 }
 BATCH: dict[str, Any] = {
     "MaxMargin": sqlrl.MaxMargin(),
-    "VotedPerceptron": sqlrl.baselines.VotedPerceptron(iterations=2),
+    "VotedPerceptron": sqlrl.baselines.VotedPerceptron(max_iterations=2),
     "PSCG": sqlrl.PSCG(2),
 }
 
@@ -238,11 +238,11 @@ def test_blocks_of_a_conflict_are_named_by_their_atoms() -> None:
 
 
 WRONG: list[tuple[OnlineEstimator, str]] = [
-    (sqlrl.CDA(sigma=0), r"sigma=0 is not a finite number above 0"),
-    (sqlrl.CDA(label_loss="f1"), r"label_loss='f1' cannot go with update='maximal'"),
+    (sqlrl.CDA(strength=0), r"strength=0 is not a finite number above 0"),
+    (sqlrl.CDA(loss="f1"), r"loss='f1' cannot go with update='maximal'"),
     (sqlrl.CDA(window=0), r"window=0: give an integer of at least 1"),
-    (sqlrl.baselines.MIRA(label_loss="f2"), r"label_loss='f2': choose 'hamming' or 'f1'"),  # type: ignore[arg-type]
-    (sqlrl.baselines.Subgradient(sigma=float("nan")), r"sigma=nan"),
+    (sqlrl.baselines.MIRA(loss="f2"), r"loss='f2': choose 'hamming' or 'f1'"),  # type: ignore[arg-type]
+    (sqlrl.baselines.Subgradient(strength=float("nan")), r"strength=nan"),
     (sqlrl.baselines.Subgradient(update="best"), r"update='best'"),  # type: ignore[arg-type]
     (sqlrl.baselines.Perceptron(ties="any"), r"ties='any': choose"),  # type: ignore[arg-type]
     (sqlrl.baselines.Perceptron(inference="lp"), r"inference='lp': choose 'exact' or 'relaxed'"),  # type: ignore[arg-type]

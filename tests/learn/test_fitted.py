@@ -17,10 +17,10 @@ ESTIMATORS = [
     sqlrl.AdaGrad(window=2, ties="first"),
     sqlrl.CDA(0.01),
     sqlrl.Likelihood("l2", [0.1, 1.0], prior_scale=(1.0, 2.0), random_state=3),
-    sqlrl.MaxMargin(np.array([0.5, 1.0])),
+    sqlrl.MaxMargin(strength=np.array([0.5, 1.0])),
     sqlrl.PSCG(),
     sqlrl.PseudoLikelihood("l1", 0.5, averaged=False),
-    sqlrl.baselines.VotedPerceptron(iterations=7),
+    sqlrl.baselines.VotedPerceptron(max_iterations=7),
     sqlrl.OSL(MODES, max_length=3),
     sqlrl.ILP(noise=3),
     sqlrl.MSL(beam=3, strategy="shortest-first"),
@@ -50,7 +50,7 @@ def test_parameters_are_set_by_name() -> None:
         fit.set_params(penalty="l2", strenght=1.0)
     assert fit.penalty == "l1"
     with pytest.raises(
-        InputError, match="MaxMargin has no parameter 'zzz'; its 11 parameters: C, penalty, loss, separation"
+        InputError, match="MaxMargin has no parameter 'zzz'; its 11 parameters: strength, penalty, loss, separation"
     ):
         sqlrl.MaxMargin().set_params(zzz=1)
 
@@ -58,8 +58,8 @@ def test_parameters_are_set_by_name() -> None:
 def test_parameters_of_an_estimator_inside_another() -> None:
     training = sqlrl.ConstrainedTraining(sqlrl.CDA(0.01), mode="ibt")
     assert set(training.get_params(deep=False)) == {"learner", "mode", "growth", "density"}
-    assert training.get_params()["learner__sigma"] == 0.01
-    training.set_params(learner__sigma=0.5, learner=sqlrl.CDA(0.1, window=4))
-    assert repr(training) == "ConstrainedTraining(CDA(sigma=0.5, window=4), mode='ibt')"
-    with pytest.raises(InputError, match="no parameter 'learner__sigmas'; did you mean 'learner__sigma'"):
-        training.set_params(learner__sigmas=1)
+    assert training.get_params()["learner__strength"] == 0.01
+    training.set_params(learner__strength=0.5, learner=sqlrl.CDA(0.1, window=4))
+    assert repr(training) == "ConstrainedTraining(CDA(strength=0.5, window=4), mode='ibt')"
+    with pytest.raises(InputError, match="no parameter 'learner__strengths'; did you mean 'learner__strength'"):
+        training.set_params(learner__strengths=1)

@@ -25,7 +25,7 @@ LEARNERS: dict[str, Any] = {
     "ContrastiveDivergence": sqlrl.baselines.ContrastiveDivergence(sweeps=2),
     "Likelihood": sqlrl.Likelihood("l2", 0.5),
     "MaxMargin": sqlrl.MaxMargin(),
-    "VotedPerceptron": sqlrl.baselines.VotedPerceptron(iterations=3),
+    "VotedPerceptron": sqlrl.baselines.VotedPerceptron(max_iterations=3),
     "PSCG": sqlrl.PSCG(3),
     "PseudoLikelihood": sqlrl.PseudoLikelihood("l2", 0.5, averaged=False, discriminative=True),
 }

@@ -69,7 +69,7 @@ def test_narrow_components_equal_algorithm_1(augmented: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [AdaGrad(regularization=0.01), CDA(), MIRA(), ContrastiveDivergence("mpe", regularization=0.1)], ids=str
+    "rule", [AdaGrad(strength=0.01), CDA(), MIRA(), ContrastiveDivergence("mpe", strength=0.1)], ids=str
 )
 def test_where_clauses_change_means_begin_anew(rule: OnlineEstimator) -> None:
     for seed in range(3):
@@ -137,7 +137,7 @@ def test_a_chain_task_is_learned() -> None:
 
 
 def test_history_tells_every_update() -> None:
-    learner = OnlineLearner(AdaGrad(regularization=0.0, record_history=True).parameters())
+    learner = OnlineLearner(AdaGrad(strength=0.0, record_history=True).parameters())
     windows = random_stream(5).windows(4)
     changes = pa.concat_tables([learner.learn_many(w).changes for w in windows])
     assert changes.num_rows > 5
@@ -295,12 +295,12 @@ def test_ties_count_as_errors() -> None:
     whole = chain_window(1, length=5, states=2)
     net = replace(whole.network, block_exact=np.ones_like(whole.network.block_exact))
     window = replace(whole, network=net)
-    learner = OnlineLearner(AdaGrad(regularization=0.0).parameters())
+    learner = OnlineLearner(AdaGrad(strength=0.0).parameters())
     report = learner.learn_many(window)
     change = delta_counts(net, window.truth, ~window.truth)
     assert learner.weights.tolist() == [dn / (1 + abs(dn)) for dn in change.tolist()]
     assert report.steps["loss"].to_pylist() == [int((report.predicted != window.truth).sum())]
-    first = OnlineLearner(AdaGrad(regularization=0.0, ties="first").parameters())
+    first = OnlineLearner(AdaGrad(strength=0.0, ties="first").parameters())
     first.learn_many(window)
     change = delta_counts(net, window.truth, report.predicted)
     assert first.weights.tolist() == [dn / (1 + abs(dn)) for dn in change.tolist()]

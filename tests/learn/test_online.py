@@ -156,14 +156,14 @@ def test_options() -> None:
     assert fit.weights_.tobytes() == fit.last_weights_.tobytes()
     assert (fit.steps_.num_rows, fit.n_steps_) == (0, 6)
     assert "score_truth" in fit.steps_.column_names
-    assert repr(AdaGrad(0.01, window=8)) == "AdaGrad(regularization=0.01, window=8)"
+    assert repr(AdaGrad(0.01, window=8)) == "AdaGrad(strength=0.01, window=8)"
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"regularization": -0.1}, r"regularization=-0.1 is not a finite number of at least 0: use 0"),
-        ({"regularization": "0.1"}, r"regularization='0.1' is not"),
+        ({"strength": -0.1}, r"strength=-0.1 is not a finite number of at least 0: use 0"),
+        ({"strength": "0.1"}, r"strength='0.1' is not"),
         ({"learning_rate": 0.0}, r"learning_rate=0.0 is not a finite number above 0"),
         ({"learning_rate": float("nan")}, r"learning_rate=nan"),
         ({"delta": float("inf")}, r"delta=inf"),

@@ -282,10 +282,10 @@ def test_what_is_not_the_same_run_is_refused(stopped_db: sqlrl.Database) -> None
         (estimator("CDA"), model(), {"checkpoint": 1}, r"checkpoint=1: give True or False"),
         (estimator("MIRA"), model(), {"resume": 1}, r"run 1 cannot be resumed: it is a run of CDA, not of MIRA"),
         (
-            estimator("CDA", sigma=0.5),
+            estimator("CDA", strength=0.5),
             model(),
             {"resume": 1},
-            r"run 1 cannot be resumed: it began with sigma=0.0001, not sigma=0.5: give the same",
+            r"run 1 cannot be resumed: it began with strength=0.0001, not strength=0.5: give the same",
         ),
         (estimator("CDA"), longer, {"resume": 1}, r"its model had 4 rules, this one has 5"),
         (

@@ -27,17 +27,17 @@ ONLINE: dict[str, Any] = {
     "Perceptron": sqlrl.baselines.Perceptron,
     "ContrastiveDivergence": lambda **kw: sqlrl.baselines.ContrastiveDivergence("mpe", **kw),
     "ContrastiveDivergence, constant": lambda **kw: sqlrl.baselines.ContrastiveDivergence(
-        "mpe", steps="constant", **kw
+        "mpe", step_size="constant", **kw
     ),
     "ContrastiveDivergence, penalised": lambda **kw: sqlrl.baselines.ContrastiveDivergence(
-        "mpe", steps="constant", learning_rate=0.25, regularization=0.5, **kw
+        "mpe", step_size="constant", learning_rate=0.25, strength=0.5, **kw
     ),
 }
 CONVEX: dict[str, Any] = {
     "l1": lambda: sqlrl.Likelihood(penalty="l1", strength=0.3),
     "l2": lambda: sqlrl.Likelihood(penalty="l2", strength=0.7),
-    "margin l2": lambda: sqlrl.MaxMargin(C=0.5, epsilon=1e-5),
-    "margin l1": lambda: sqlrl.MaxMargin(C=0.5, penalty="l1", epsilon=1e-5),
+    "margin l2": lambda: sqlrl.MaxMargin(strength=2.0, epsilon=1e-5),
+    "margin l1": lambda: sqlrl.MaxMargin(strength=2.0, penalty="l1", epsilon=1e-5),
 }
 
 

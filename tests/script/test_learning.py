@@ -25,15 +25,15 @@ SOFT = "1: Link(X, Y) & Liked(X) -> Liked(Y)\n0.5: !Liked(X) ^2\n"
 
 Fit = Callable[[Database, Model], Any]
 LEARNED: dict[str, tuple[str, Fit]] = {
-    "adagrad": ("learning_rate = 0.5, regularization = 0.01", lambda db, m: sqlrl.AdaGrad(learning_rate=0.5, regularization=0.01).fit(db, m)),
+    "adagrad": ("learning_rate = 0.5, strength = 0.01", lambda db, m: sqlrl.AdaGrad(learning_rate=0.5, strength=0.01).fit(db, m)),
     "cd": ("counts = 'gibbs', random_state = 3", lambda db, m: sqlrl.baselines.ContrastiveDivergence(counts="gibbs", random_state=3).fit(db, m)),
-    "cda": ("sigma = 0.01", lambda db, m: sqlrl.CDA(0.01).fit(db, m)),
+    "cda": ("strength = 0.01", lambda db, m: sqlrl.CDA(0.01).fit(db, m)),
     "mira": ("", lambda db, m: sqlrl.baselines.MIRA().fit(db, m)),
     "perceptron": ("passes = 2", lambda db, m: sqlrl.baselines.Perceptron(passes=2).fit(db, m)),
-    "subgradient": ("sigma = 0.1", lambda db, m: sqlrl.baselines.Subgradient(sigma=0.1).fit(db, m)),
-    "max-margin": ("C = 2", lambda db, m: sqlrl.MaxMargin(C=2).fit(db, m)),
-    "pscg": ("iterations = 3, samples = 4", lambda db, m: sqlrl.PSCG(iterations=3, samples=4).fit(db, m)),
-    "voted-perceptron": ("iterations = 2", lambda db, m: sqlrl.baselines.VotedPerceptron(iterations=2).fit(db, m)),
+    "subgradient": ("strength = 0.1", lambda db, m: sqlrl.baselines.Subgradient(strength=0.1).fit(db, m)),
+    "max-margin": ("strength = 0.5", lambda db, m: sqlrl.MaxMargin(strength=0.5).fit(db, m)),
+    "pscg": ("max_iterations = 3, samples = 4", lambda db, m: sqlrl.PSCG(max_iterations=3, samples=4).fit(db, m)),
+    "voted-perceptron": ("max_iterations = 2", lambda db, m: sqlrl.baselines.VotedPerceptron(max_iterations=2).fit(db, m)),
     "pseudo-likelihood": ("strength = 0.01", lambda db, m: sqlrl.PseudoLikelihood(strength=0.01).fit(db, m)),
     "likelihood": ("strength = [0.1, 1], folds = 2", lambda db, _: sqlrl.Likelihood(strength=[0.1, 1], folds=2).fit(db, sqlrl.parse_mln(PLAIN))),
     "msl": ("max_literals = 2", lambda db, m: sqlrl.MSL(max_literals=2).fit(db, m)),
@@ -135,9 +135,9 @@ def test_a_learner_of_clauses_is_made_with_the_one_of_their_weights(
     monkeypatch.setattr(kind, "fit", fit)
     options, finder = THEN[word]
     with pytest.raises(ScriptError, match="that is all"):
-        read_only_db.run(statement(word, f"{options}, then = 'max-margin(C=0.1)'"))
-    assert made == [repr(finder(sqlrl.MaxMargin(C=0.1)))]
-    assert "then=MaxMargin(C=0.1)" in made[0]
+        read_only_db.run(statement(word, f"{options}, then = 'max-margin(strength=10.0)'"))
+    assert made == [repr(finder(sqlrl.MaxMargin(strength=10.0)))]
+    assert "then=MaxMargin(strength=10.0)" in made[0]
 
 
 @pytest.mark.slow
@@ -147,15 +147,17 @@ def test_weights_of_found_clauses_are_learned_again(word: str, two: tuple[Databa
     one, other = two
     options, finder = THEN[word]
     rules = "" if word == "ilp" else f"AS $${RULES}$$"
-    one.run(f"CREATE MODEL m OPTIONS (learner = '{word}', {options}, then = 'max-margin(C=0.1)') {rules}")
-    fit = finder(sqlrl.MaxMargin(C=0.1)).fit(other, "Liked" if word == "ilp" else sqlrl.parse_mln(RULES))
+    one.run(f"CREATE MODEL m OPTIONS (learner = '{word}', {options}, then = 'max-margin(strength=10.0)') {rules}")
+    fit = finder(sqlrl.MaxMargin(strength=10.0)).fit(other, "Liked" if word == "ilp" else sqlrl.parse_mln(RULES))
     assert str(one.models["m"]) == str(fit.model_)
     (row,) = one.models()
     assert (row["run"], row["learner"]) == (2, "MaxMargin")
     # In two statements: what was found has its name, too.
     one.run(f"CREATE MODEL found OPTIONS (learner = '{word}', {options}) {rules}")
     start = "" if word == "ilp" else ", start = 'found'"
-    one.run(f"CREATE MODEL again OPTIONS (learner = 'max-margin', C = 0.1, drop_zeros = true{start}) FROM MODEL found")
+    one.run(
+        f"CREATE MODEL again OPTIONS (learner = 'max-margin', strength = 10.0, drop_zeros = true{start}) FROM MODEL found"
+    )
     assert str(one.models["again"]) == str(fit.model_)
     assert str(one.models["found"]) == str(fit.found_)
 

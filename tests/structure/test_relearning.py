@@ -38,13 +38,13 @@ TEMPLATES = sqlrl.parse_grammar('ABOUT(d) = {Word(d, "good"), Word(d, "bad"), Wo
 FINDERS: dict[str, Callable[..., Any]] = {
     "OSL": lambda **given: sqlrl.OSL(MODES, **given),
     "ILP": lambda **given: sqlrl.ILP(BIAS, keep_above=0.2, min_score=0.2, **given),
-    "MSL": lambda **given: sqlrl.MSL(penalty=0.001, max_literals=2, **given),
-    "Transfer": lambda **given: sqlrl.Transfer(penalty=0.001, max_literals=2, **given),
+    "MSL": lambda **given: sqlrl.MSL(literal_cost=0.001, max_literals=2, **given),
+    "Transfer": lambda **given: sqlrl.Transfer(literal_cost=0.001, max_literals=2, **given),
     "Resolwe": lambda **given: sqlrl.Resolwe(TEMPLATES, min_support=2, threshold=0.1, confidence=0.5, **given),
 }
 LEARNERS: dict[str, Callable[..., Any]] = {
     "Likelihood": lambda **given: sqlrl.Likelihood(strength=2.0, **given),
-    "MaxMargin": lambda **given: sqlrl.MaxMargin(C=0.1, penalty="l1", **given),
+    "MaxMargin": lambda **given: sqlrl.MaxMargin(strength=10.0, penalty="l1", **given),
     "PSCG": lambda **given: sqlrl.PSCG(moments="exact", **given),
     "VotedPerceptron": lambda **given: sqlrl.baselines.VotedPerceptron(0.1, 20, **given),
     "PseudoLikelihood": lambda **given: sqlrl.PseudoLikelihood("l1", 0.02, discriminative=True, **given),
@@ -265,7 +265,7 @@ def test_what_is_no_learner_of_weights_is_refused_before_anything_is_begun(db: s
         (3, "not an object of type int"),
         (sqlrl.Likelihood(strength=-1), "strength=-1 is not a finite number of at least 0"),
         (sqlrl.Likelihood(drop_zeros=3), "drop_zeros=3: give True or False"),  # type: ignore[arg-type]
-        (sqlrl.MaxMargin(folds=3), "folds=3 says how examples are held out to choose C"),
+        (sqlrl.MaxMargin(folds=3), "folds=3 says how examples are held out to choose a strength"),
         (sqlrl.AdaGrad(delta=-1), "delta=-1 is not a finite number"),
     ]:
         for name, finder in FINDERS.items():

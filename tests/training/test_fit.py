@@ -118,15 +118,15 @@ CASES = {
     "osl": documents(lambda: sqlrl.OSL(modes(), window=14)),
     "likelihood l1": documents(lambda: sqlrl.Likelihood("l1", 0.05), 4, exact=False),
     "likelihood l2, of several": documents(lambda: sqlrl.Likelihood("l2", [0.05, 0.5], folds=3), 3, exact=False),
-    "max-margin": documents(lambda: sqlrl.MaxMargin(5.0, epsilon=1e-6), 3, exact=False),
-    "max-margin, cuts": documents(lambda: sqlrl.MaxMargin(5.0, loss="zero-one", epsilon=1e-6), 4, exact=False),
+    "max-margin": documents(lambda: sqlrl.MaxMargin(strength=0.2, epsilon=1e-6), 3, exact=False),
+    "max-margin, cuts": documents(lambda: sqlrl.MaxMargin(strength=0.2, loss="zero-one", epsilon=1e-6), 4, exact=False),
     "pscg": documents(lambda: sqlrl.PSCG(moments="exact", tolerance=1e-12), 4, exact=False),
     "voted-perceptron": documents(lambda: sqlrl.baselines.VotedPerceptron(0.5, 6), 3),
     "pseudo-likelihood": documents(sqlrl.PseudoLikelihood, 3, exact=False),
     "soft-pseudo-likelihood": chain(lambda: sqlrl.SoftPseudoLikelihood(tolerance=1e-9), exact=False),
     "soft-pseudo-likelihood, steps": chain(lambda: sqlrl.SoftPseudoLikelihood(method="steps", steps=6)),
     "soft-piecewise-likelihood": chain(sqlrl.SoftPiecewiseLikelihood, exact=False),
-    "soft-map-likelihood": chain(lambda: sqlrl.SoftMapLikelihood(iterations=6)),
+    "soft-map-likelihood": chain(lambda: sqlrl.SoftMapLikelihood(max_iterations=6)),
     "soft-structure": Case(
         lambda: sqlrl.SoftStructure(length=2, min_targets=1), load_ancestors, lambda: "Grandparent", 2, exact=False
     ),
@@ -140,7 +140,7 @@ CASES = {
         1,
     ),
     "ilp, rank": Case(lambda: sqlrl.ILP(command="rank", clause_length=4), load_family, lambda: "Grandmother", 3),
-    "msl": Case(lambda: sqlrl.MSL(penalty=0.01, max_literals=3), load_people, lambda: None, 10),
+    "msl": Case(lambda: sqlrl.MSL(literal_cost=0.01, max_literals=3), load_people, lambda: None, 10),
     "transfer": Case(
         lambda: sqlrl.Transfer(mapping={"Smoker": "Smokes", "Cough": "Coughs"}),
         load_old_smokers,

@@ -155,7 +155,7 @@ class Likelihood(BatchEstimator[Labelled]):
         strength: Annotated[
             float | Sequence[float] | FloatArray,
             AtLeast(0, "it weighs the penalty, and 0 is no penalty"),
-            Option("weight of the penalty; of several the best is chosen by held-out labels"),
+            Option("of the penalty, of several the best by held-out labels"),
         ] = 1.0,
         *,
         folds: Annotated[int, Whole(2), Option("parts that are held out in turn")] = 5,

@@ -11,7 +11,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, Network
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import count_worlds
 from sqlrl.learn.batch.problem import TrainingProblem
-from sqlrl.learn.batch.pscg import Deviation, Iterations
+from sqlrl.learn.batch.pscg import Iterations, Strength
 from sqlrl.learn.parameters import Above, Option
 from sqlrl.learn.settings import TIE, AmongTies, Averaged
 from sqlrl.learn.steps import describer
@@ -42,15 +42,15 @@ class VotedPerceptron(WholeEstimator):
     ----------
     learning_rate : float
         Eta.
-    iterations : int
-        How many.
+    max_iterations : int
+        How many; none ends learning before.
     per_clause : bool
         Divide the rate of each clause by its number of true groundings in the labels, among those that the evidence leaves
         open (by 1 if there are none), so that clauses with many groundings do not outrun the others.
     average : bool
         The mean of the weights after each iteration is the result, not the last weights.
-    prior_deviation : float, optional
-        Standard deviation of the Gaussian prior around 0 of each weight (log-odds); None for no prior.
+    strength : float
+        Of the L2 penalty ``strength / 2 * sum(w^2)``, a Gaussian prior of mean 0 and variance 1 / strength; 0 for none.
     inference : {"exact", "relaxed", "walksat"}
         How most probable worlds are found: proven, by rounding the linear relaxation, or by MaxWalkSAT, which proves
         nothing, as in the source.
@@ -64,7 +64,7 @@ class VotedPerceptron(WholeEstimator):
     -----
     Source: Singla & Domingos, "Discriminative training of Markov logic networks" (2005); the division by true groundings is of
     Lowd & Domingos, "Efficient weight learning for Markov logic networks" (2007), and leaves the prior's part of the gradient
-    as it is. Defaults (rate 0.001, 100 iterations, prior deviation 2, `per_clause`) are those of the authors' own program,
+    as it is. Defaults (rate 0.001, 100 iterations, a prior of standard deviation 2, which is the strength 0.25, `per_clause`) are those of the authors' own program,
     Alchemy. All weights start at 0; the source also starts them at the log-odds of clauses in the data. Weights that no
     prior holds grow in proportion to the rate, and a most probable world does not change when all weights do: then the rate
     only sets their scale.
@@ -79,7 +79,7 @@ class VotedPerceptron(WholeEstimator):
     >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"])
     >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
     >>> model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)")
-    >>> fit = sqlrl.baselines.VotedPerceptron(1.0, 3, prior_deviation=None).fit(db, model)
+    >>> fit = sqlrl.baselines.VotedPerceptron(1.0, 3, strength=0).fit(db, model)
     >>> [(row["clause"], row["weight"]) for row in fit.clauses().to_pylist()]
     [('Word(d, "bad") => Liked(d)', -1.0), ('Word(d, "good") => Liked(d)', 1.0)]
     """
@@ -91,30 +91,30 @@ class VotedPerceptron(WholeEstimator):
         learning_rate: Annotated[
             float, Above(0.0, "without it nothing is learned"), Option("learning rate", name="--eta")
         ] = 0.001,
-        iterations: Iterations = 100,
+        max_iterations: Iterations = 100,
         *,
         per_clause: bool = True,
         average: Averaged = True,
-        prior_deviation: Deviation = 2.0,
+        strength: Strength = 0.25,
         inference: Annotated[HowWorlds, Option("worlds are exact, or the linear relaxation rounded")] = "exact",
         ties: AmongTies = "errors",
         **common: Unpack[BatchCommon],
     ) -> None:
         super().__init__(**common)
-        self.learning_rate, self.iterations, self.per_clause = learning_rate, iterations, per_clause
-        self.average, self.prior_deviation, self.inference, self.ties = average, prior_deviation, inference, ties
+        self.learning_rate, self.max_iterations, self.per_clause = learning_rate, max_iterations, per_clause
+        self.average, self.strength, self.inference, self.ties = average, strength, inference, ties
 
     def _learn(self, problem: TrainingProblem, report: Report, after: Iteration | None = None) -> FloatArray:
         network, truth = problem.network, problem.truth
         observed = count_worlds(network, truth[None, :])[0].astype(np.float64)
         scale = np.maximum(true_groundings(network, observed), 1.0) if self.per_clause else np.ones_like(observed)
-        decay = 0.0 if self.prior_deviation is None else float(self.prior_deviation) ** -2
+        decay = float(self.strength)
         worlds = _Worlds(problem, self.inference, self.seed, self._tie(scale, network.hard))
         weights, total, done = problem.starting(), np.zeros(len(observed)), 0
         if after is not None and after.state is not None:
             going = after.state()
             weights, total, worlds.last, done = going["weight"], going["total"], going["world"], after.iteration
-        for iteration in range(done + 1, self.iterations + 1):
+        for iteration in range(done + 1, self.max_iterations + 1):
             world = worlds.best(weights)
             delta = observed - count_worlds(network, world[None, :])[0]
             change = self.learning_rate * (delta / scale - decay * weights)
@@ -126,12 +126,12 @@ class VotedPerceptron(WholeEstimator):
                     iteration=iteration,
                     step=float(np.linalg.norm(change)),
                     errors=errors,
-                    share=iteration / self.iterations,
+                    share=iteration / self.max_iterations,
                     state=partial(dict, weight=weights, total=total, world=world),
                     so_far=partial(np.divide, total, iteration) if self.average else partial(np.asarray, weights),
                 )
             )
-        return total / self.iterations if self.average else weights
+        return total / self.max_iterations if self.average else weights
 
     def _tie(self, scale: FloatArray, hard: BoolArray) -> float:
         # What a wrong atom adds, to break ties: far below any weight that an iteration makes.

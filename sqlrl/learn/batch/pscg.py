@@ -13,7 +13,7 @@ from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import CountMoments, ExactSource, SampledSource
 from sqlrl.learn.batch.problem import TrainingProblem
-from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_integer
+from sqlrl.learn.parameters import AtLeast, Option, Whole, check_integer
 from sqlrl.training.records import Iteration, Report
 
 # ---- the climb ---------------------------------------------------------------------------------------
@@ -195,12 +195,8 @@ class _Search(Generic[Known]):
 
 
 HowMoments = Literal["mcsat", "exact"]
-Iterations = Annotated[int, Whole(1), Option("how many")]
-Deviation = Annotated[
-    float | None,
-    Above(0.0, "or give None for no prior"),
-    Option("standard deviation of the Gaussian prior; inf is no prior", infinite=True),
-]
+Iterations = Annotated[int, Whole(1), Option("at most")]
+Strength = Annotated[float, AtLeast(0.0, "use 0 for no penalty; 0.25 is the default"), Option("of the L2 penalty")]
 
 
 class PSCG(WholeEstimator):
@@ -211,7 +207,7 @@ class PSCG(WholeEstimator):
 
     Parameters
     ----------
-    iterations : int
+    max_iterations : int
         Steps that are kept, at most. With few samples more iterations are not always better: choose their number on held-out
         examples (Huynh 2011, table 4.4).
     samples : int
@@ -221,8 +217,8 @@ class PSCG(WholeEstimator):
         many; by default none.
     burn_in : int
         Worlds that are drawn and forgotten after each change of weights.
-    prior_deviation : float, optional
-        Standard deviation of the Gaussian prior around 0 of each weight (log-odds); None for no prior.
+    strength : float
+        What is maximised is the log-likelihood less ``strength / 2 * sum(w^2)``, a Gaussian prior of mean 0 and variance 1 / strength; 0 for none.
     damping : float
         Lambda at first: the larger, the shorter the first steps.
     distrust : float
@@ -239,13 +235,13 @@ class PSCG(WholeEstimator):
     rejected_ : int
         Steps that were taken back.
     converged_ : bool
-        Whether learning ended before `iterations`, because no step could gain more than `tolerance`.
+        Whether learning ended before `max_iterations`, because no step could gain more than `tolerance`.
 
     Notes
     -----
     Source: Lowd & Domingos, "Efficient weight learning for Markov logic networks" (2007); Moller, "A scaled conjugate gradient
     algorithm for fast supervised learning" (1993). The formulas are in `sqlrl.learn.batch.pscg.climb`. Defaults
-    (100 iterations, 5 samples without burn-in, prior deviation 2, lambda 100 at first, tolerance 1e-5) are those of the
+    (100 iterations, 5 samples without burn-in, a prior of standard deviation 2, which is the strength 0.25, lambda 100 at first, tolerance 1e-5) are those of the
     authors' own program, Alchemy. What the paper leaves open:
 
     - A step that is taken back is no iteration. Lambda grows, the samples at the weights before it are kept and as many drawn
@@ -281,12 +277,12 @@ class PSCG(WholeEstimator):
 
     def __init__(
         self,
-        iterations: Iterations = 100,
+        max_iterations: Iterations = 100,
         *,
         samples: Annotated[int, Whole(2), Option("worlds drawn for each iteration")] = 5,
         most_samples: int | None = None,
         burn_in: Annotated[int, Whole(0)] = 0,
-        prior_deviation: Deviation = 2.0,
+        strength: Strength = 0.25,
         damping: Annotated[float, AtLeast(0.0, "0 trusts the quadratic model wholly")] = 100.0,
         distrust: Annotated[float, AtLeast(0.0, "it is a share of what a step was predicted to gain")] = 0.25,
         tolerance: Annotated[float, AtLeast(0.0, "it is a gain in log-likelihood"), Option("when to stop")] = 1e-5,
@@ -294,9 +290,9 @@ class PSCG(WholeEstimator):
         **common: Unpack[BatchCommon],
     ) -> None:
         super().__init__(**common)
-        self.iterations, self.samples, self.most_samples, self.burn_in = iterations, samples, most_samples, burn_in
-        self.prior_deviation, self.damping, self.distrust = prior_deviation, damping, distrust
-        self.tolerance, self.moments = tolerance, moments
+        self.max_iterations, self.samples, self.most_samples = max_iterations, samples, most_samples
+        self.burn_in, self.strength = burn_in, strength
+        self.damping, self.distrust, self.tolerance, self.moments = damping, distrust, tolerance, moments
 
     def _check(self) -> None:
         super()._check()
@@ -311,8 +307,8 @@ class PSCG(WholeEstimator):
         going, done = ({}, 0) if after is None or after.state is None else (after.state(), after.iteration)
         before = int(going.get("rejected", 0))
         plan = Climbing(
-            iterations=self.iterations - done,
-            decay=0.0 if self.prior_deviation is None else float(self.prior_deviation) ** -2,
+            iterations=self.max_iterations - done,
+            decay=float(self.strength),
             damping=float(going.get("damping", self.damping)),
             distrust=float(self.distrust),
             tolerance=float(self.tolerance),
@@ -328,7 +324,7 @@ class PSCG(WholeEstimator):
                     optimality=optimality,
                     step=point.size,
                     damping=damping,
-                    share=(done + kept) / self.iterations,
+                    share=(done + kept) / self.max_iterations,
                     state=lambda: {
                         "weight": point.weights,
                         "damping": np.array(damping),

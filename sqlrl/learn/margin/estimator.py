@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CHOICES = pa.schema(
     [
+        ("strength", pa.float64()),
         ("C", pa.float64()),
         ("f1", pa.float64()),
         ("objective", pa.float64()),
@@ -33,21 +34,21 @@ CHOICES = pa.schema(
         ("chosen", pa.bool_()),
     ]
 )
-"""Each C with what training came to; see `MaxMargin.choices_`."""
+"""Each strength with what training came to; see `MaxMargin.choices_`."""
 
 
 class MaxMargin(WholeEstimator):
     r"""Max-margin weights (M3LN): the labels shall outscore every other world by its loss, as a structural SVM with one slack.
 
-    Minimises ``penalty(w) + C * slack`` such that for all worlds, all mega-examples together,
+    Minimises ``penalty(w) + slack / strength`` such that for all worlds, all mega-examples together,
     ``w @ (n(labels) - n(world)) >= loss(world) - slack``.
 
     Parameters
     ----------
-    C : float, sequence of float or array
-        The price of the slack, which is a sum over mega-examples. Of several, from the smallest to the largest, the one whose predictions of the training
-        examples have the best average F1 is taken (the smaller of equals), as in the thesis; see `folds`. Each starts from the
-        cuts of those before.
+    strength : float, sequence of float or array
+        Of the penalty, beside the slack, which is a sum over mega-examples: 1 / C where papers have C, the price of the slack. Of several, from the
+        largest to the smallest, the one whose predictions of the training examples have the best average F1 is taken (the larger of equals), as in the
+        thesis; see `folds`. Each starts from the cuts of those before.
     penalty : {"l2", "l1"}
         Half the squared 2-norm of the weights, or their 1-norm, which makes most weights 0.
     loss : {"hamming", "zero-one"}
@@ -57,15 +58,15 @@ class MaxMargin(WholeEstimator):
         hard clauses and blocks alone join atoms, the worlds of "relaxed" are all those of the linear relaxation; see Notes.
     epsilon : float
         Margins may be violated by this much more than the slack says, on the average of the mega-examples: the objective is then
-        at most ``1.1 * C * epsilon`` times the number of mega-examples above the least one, as far as separation is exact.
+        at most ``1.1 * epsilon / strength`` times the number of mega-examples above the least one, as far as separation is exact.
     max_iterations : int
-        Most violated margins looked for, or steps of the interior-point method, at most, for each C. A `ConvergenceWarning` tells
+        Most violated margins looked for, or steps of the interior-point method, at most, for each strength. A `ConvergenceWarning` tells
         the gap if that is not enough.
     cache : int
         Iterations without a part in the solution after which a cut is set aside; it comes back when it is violated.
     folds : int, optional
-        Of several values of C (one alone is refused), take the one with the best average F1 on mega-examples that are held out: in turn each of so many
-        parts of them. Costs as many trainings more for each C, but weights that merely fit the training examples are not taken for good ones.
+        Of several strengths (one alone is refused), take the one with the best average F1 on mega-examples that are held out: in turn each of so many
+        parts of them. Costs as many trainings more for each strength, but weights that merely fit the training examples are not taken for good ones.
     **common
         See `sqlrl.learn.BatchEstimator`.
 
@@ -74,20 +75,20 @@ class MaxMargin(WholeEstimator):
     iterations_ : pyarrow.Table
         `objective` is the lowest so far, what the relaxation may have missed included, and `bound` the dual one: their
         difference is the duality gap. `optimality` is by how much the found margin is violated beyond the slack. The
-        iterations of several C follow each other, with `folds` after those of the trainings that hold examples out. Where there
+        iterations of several strengths follow each other, with `folds` after those of the trainings that hold examples out. Where there
         are no cuts, `optimality`, `cuts` and `errors` are NULL.
     choices_ : pyarrow.Table
-        A row for each C: `f1` (average over training mega-examples, with `folds` each of them held out; NULL for a single C),
-        `objective`, `bound` and `gap` as above, `iterations`, `weights` (other than 0), all NULL where `folds` chose a smaller C;
+        A row for each strength, and `C`, which is 1 / strength: `f1` (average over training mega-examples, with `folds` each of them held out; NULL for a single one),
+        `objective`, `bound` and `gap` as above, `iterations`, `weights` (other than 0), all NULL where `folds` chose a larger strength;
         `chosen`.
     gap_ : float
-        The duality gap of the chosen C.
+        The duality gap of the chosen strength.
 
     Notes
     -----
     Source: Huynh (2011), sections 2.4 and 4.2-4.4, Algorithm 2.1; Joachims, Finley and Yu, "Cutting-plane training of
     structural SVMs" (2009). The objective is OP4, where all training data are one mega-example; Algorithm 2.1 divides both sides of
-    a margin by their number n, and has the same weights at n times this C. (The thesis' results for CiteSeer, alike for C from 1
+    a margin by their number n, and has the same weights with a strength that is n times smaller. (The thesis' results for CiteSeer, alike for C from 1
     to 10000, are those of OP4: divided, C=1 is still far too small.) Only epsilon is meant on the average. Hard clauses and blocks hold in the worlds, and have no weight. Separation rounds the
     fractional solution of the relaxation (Algorithm 4.1) and mends the world until hard clauses hold; Finley and Joachims
     (2008) cut by the fractional point itself, whose bound is what the gap reported here is made of.
@@ -111,7 +112,7 @@ class MaxMargin(WholeEstimator):
     >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
     >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
     >>> model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)")
-    >>> fit = MaxMargin(C=10.0, epsilon=1e-6).fit(db, model)
+    >>> fit = MaxMargin(strength=0.1, epsilon=1e-6).fit(db, model)
     >>> sorted((row["clause"], round(row["weight"], 3)) for row in fit.clauses().to_pylist())
     [('Word(d, "bad") => Liked(d)', -1.0), ('Word(d, "good") => Liked(d)', 1.0)]
     """
@@ -124,14 +125,12 @@ class MaxMargin(WholeEstimator):
 
     def __init__(
         self,
-        C: Annotated[  # noqa: N803 - the name that everybody knows
-            float | Sequence[float] | FloatArray,
-            Above(0.0, "it is the price of the slack; the thesis tries 1, 10, 100, 1000 and 10000"),
-            Option(
-                "price of the slack; of several the best is chosen by training examples, with --folds by held-out ones"
-            ),
-        ] = 1.0,
         *,
+        strength: Annotated[
+            float | Sequence[float] | FloatArray,
+            Above(0.0, "it is 1 / C, and the thesis tries 1, 10, 100, 1000 and 10000 as C"),
+            Option("of the penalty, of several the best by training examples, with --folds by held-out ones"),
+        ] = 1.0,
         penalty: Annotated[Penalty, Option("of the weights")] = "l2",
         loss: Annotated[Loss, Option("by which labels outscore others")] = "hamming",
         separation: Annotated[Separation, Option("how violated margins are found")] = "relaxed",
@@ -142,19 +141,23 @@ class MaxMargin(WholeEstimator):
         **common: Unpack[BatchCommon],
     ) -> None:
         super().__init__(**common)
-        self.C, self.penalty, self.loss, self.separation = C, penalty, loss, separation
+        self.strength, self.penalty, self.loss, self.separation = strength, penalty, loss, separation
         self.epsilon, self.max_iterations, self.cache, self.folds = epsilon, max_iterations, cache, folds
 
     @property
-    def strengths(self) -> list[float]:
-        """All values of C, ascending."""
-        return sorted({float(value) for value in listed("C", self.C)})
+    def prices(self) -> list[float]:
+        """What the slack may cost beside the penalty, ascending: C of the papers, 1 / strength."""
+        return sorted(self._strengths())
+
+    def _strengths(self) -> dict[float, float]:
+        """Return the strength that each price comes from."""
+        return {1.0 / value: float(value) for value in listed("strength", self.strength)}
 
     def _check(self) -> None:
         super()._check()
-        if self.folds is not None and len(self.strengths) == 1:
+        if self.folds is not None and len(self.prices) == 1:
             raise InputError(
-                f"{Parameter('folds', self.folds)} says how examples are held out to choose C, and {Parameter('C', Written(f'{self.strengths[0]:g}'))} is only one value: give several to "
+                f"{Parameter('folds', self.folds)} says how examples are held out to choose a strength, and {Parameter('strength', Written(f'{self._strengths()[self.prices[0]]:g}'))} is only one value: give several to "
                 f"choose from, or {Phrase('leave folds out')}"
             )
 
@@ -168,11 +171,11 @@ class MaxMargin(WholeEstimator):
         first: float = 0.0  # the gap of a training after its first iteration
 
         def so_far(state: MarginState) -> FloatArray:
-            """Take the weights of the last C that was trained to its end, of the first one those so far."""
+            """Take the weights of the last strength that was trained to its end, of the first one those so far."""
             assert state.best is not None
-            known = trained or {strengths[0]: Trained(state.best(), state, False)}
+            known = trained or {prices[0]: Trained(state.best(), state, False)}
             last = max(known)
-            self._choose(known, f1, self.strengths.index(last))
+            self._choose(known, f1, self.prices.index(last))
             return known[last].weights
 
         def tell(state: MarginState, *, whole: bool = True) -> None:
@@ -197,54 +200,55 @@ class MaxMargin(WholeEstimator):
                 )
             )
 
-        stopping, strengths = Stopping(self.epsilon, self.max_iterations, self.cache), self.strengths
+        stopping, prices = Stopping(self.epsilon, self.max_iterations, self.cache), self.prices
         settings = Settings(self.penalty, self.loss, self.separation, stopping, self.seed)
-        several = len(strengths) > 1
-        in_all = len(strengths) * (1 + (self.folds or 0)) if several else 1
-        f1: list[float | None] = [None] * len(strengths)
+        several = len(prices) > 1
+        in_all = len(prices) * (1 + (self.folds or 0)) if several else 1
+        f1: list[float | None] = [None] * len(prices)
         if several and self.folds is not None:
             parts = example_parts(problem, self.folds, seed=self.seed)
             make = partial(Trainer, settings=settings, report=partial(tell, whole=False))
             predicts = partial(predictor, settings=settings)
-            scores, held_out = held_out_f1(problem, parts, make, predicts, strengths)
+            scores, held_out = held_out_f1(problem, parts, make, predicts, prices)
             self._warn_of(held_out)
             f1 = list(scores)
             # Those before give it the cuts that they gave it there.
-            strengths, several = strengths[: _best(f1) + 1], False
+            prices, several = prices[: _best(f1) + 1], False
         trainer = Trainer(problem, settings, tell)
-        for strength in strengths:
-            trained[strength] = trainer.train(strength)
+        for price in prices:
+            trained[price] = trainer.train(price)
         if several:
             f1 = [average_f1(problem.network, problem.truth, trainer.predicted(t.weights)) for t in trained.values()]
         chosen = _best(f1)
         self._choose(trained, f1, chosen)
         self._warn_of_stopped(trained)
-        return trained[self.strengths[chosen]].weights
+        return trained[self.prices[chosen]].weights
 
     def _warn_of(self, held_out: Sequence[Trained]) -> None:
         stopped = [one for one in held_out if not one.converged]
         if stopped:
             gap = max(one.state.gap for one in stopped)
             warn(
-                f"{len(stopped)} of {counted(len(held_out), 'training')} that held examples out to choose C stopped before "
+                f"{len(stopped)} of {counted(len(held_out), 'training')} that held examples out to choose a strength stopped before "
                 f"{Parameter('epsilon', Written(f'{self.epsilon:g}'))} was reached: objectives are at most {gap:.3g} above the least ones; raise max_iterations or epsilon",
                 ConvergenceWarning,
             )
 
     def _choose(self, trained: Mapping[float, Trained], f1: Sequence[float | None], chosen: int) -> None:
         rows: list[dict[str, object]] = []
-        for k, (strength, score) in enumerate(zip(self.strengths, f1, strict=True)):
-            one = trained.get(strength)
+        strengths = self._strengths()
+        for k, (price, score) in enumerate(zip(self.prices, f1, strict=True)):
+            one = trained.get(price)
             found = {} if one is None else _found(one)
-            rows.append({"C": strength, "f1": score, **found, "chosen": k == chosen})
+            rows.append({"strength": strengths[price], "C": price, "f1": score, **found, "chosen": k == chosen})
         self.choices_ = pa.Table.from_pylist(rows, CHOICES)
-        self.gap_ = trained[self.strengths[chosen]].state.gap
+        self.gap_ = trained[self.prices[chosen]].state.gap
 
     def _warn_of_stopped(self, trained: Mapping[float, Trained]) -> None:
-        for strength, one in trained.items():
+        for price, one in trained.items():
             if not one.converged:
                 warn(
-                    f"{Parameter('C', Written(f'{strength:g}'))} was stopped after {counted(one.state.iteration, 'iteration')}, before {Parameter('epsilon', Written(f'{self.epsilon:g}'))} was "
+                    f"{Parameter('strength', Written(f'{self._strengths()[price]:g}'))} was stopped after {counted(one.state.iteration, 'iteration')}, before {Parameter('epsilon', Written(f'{self.epsilon:g}'))} was "
                     f"reached: the objective {one.state.upper:.6g} is at most {one.state.gap:.3g} above the least one; raise "
                     "max_iterations or epsilon",
                     ConvergenceWarning,
@@ -252,7 +256,13 @@ class MaxMargin(WholeEstimator):
 
     def _tuning(self) -> pa.Table:
         rows = [
-            {"parameter": "C", "value": row["C"], "fold": None, "score": row["f1"], "chosen": row["chosen"]}
+            {
+                "parameter": "strength",
+                "value": row["strength"],
+                "fold": None,
+                "score": row["f1"],
+                "chosen": row["chosen"],
+            }
             for row in self.choices_.to_pylist()
             if row["f1"] is not None
         ]
@@ -262,12 +272,15 @@ class MaxMargin(WholeEstimator):
         row = next(row for row in self.choices_.to_pylist() if row["chosen"])
         return [
             *super()._facts(),
-            ("objective", f"{row['objective']:.6g} at C={row['C']:g}, at most {row['gap']:.3g} above the least"),
+            (
+                "objective",
+                f"{row['objective']:.6g} at strength={row['strength']:g}, at most {row['gap']:.3g} above the least",
+            ),
         ]
 
 
 def _best(f1: Sequence[float | None]) -> int:
-    """The place of the greatest F1, the first of equals; that of the only C where there is none."""
+    """The place of the greatest F1, the first of equals; that of the only strength where there is none."""
     return int(np.argmax([score or 0.0 for score in f1]))
 
 

@@ -32,7 +32,7 @@ Solver = Callable[[FloatArray], FloatArray]
 
 
 class Systems:
-    """Equations with the matrix ``strength * F @ F.T + diag(d) + R.T @ diag(p) @ R``, of features F and rows R of a program.
+    """Equations with the matrix ``slack_price * F @ F.T + diag(d) + R.T @ diag(p) @ R``, of features F and rows R of a program.
 
     Without rows and with fewer groups than truths they are reduced to g unknowns by the Woodbury formula (Ferris and
     Munson 2003, section 3).
@@ -44,14 +44,16 @@ class Systems:
         self._turned = joint.rows.T.tocsr()
         self._gram = None if is_reduced(k, g, len(joint.limit)) else joint.features @ joint.features.T
 
-    def times(self, strength: float, truth: FloatArray) -> FloatArray:
-        """Return ``strength * F @ F.T @ truth``."""
+    def times(self, slack_price: float, truth: FloatArray) -> FloatArray:
+        """Return ``slack_price * F @ F.T @ truth``."""
         features = self.joint.features
-        return np.asarray(strength * (features @ (features.T @ truth)), dtype=np.float64)
+        return np.asarray(slack_price * (features @ (features.T @ truth)), dtype=np.float64)
 
-    def solver(self, strength: float, diagonal: FloatArray, pressure: FloatArray) -> Solver | None:
+    def solver(self, slack_price: float, diagonal: FloatArray, pressure: FloatArray) -> Solver | None:
         """Return what solves the equations for a right side; None if rounding left nothing of the matrix."""
-        once = self._reduced(strength, diagonal) if self._gram is None else self._whole(strength, diagonal, pressure)
+        once = (
+            self._reduced(slack_price, diagonal) if self._gram is None else self._whole(slack_price, diagonal, pressure)
+        )
         if once is None:
             return None
 
@@ -59,25 +61,25 @@ class Systems:
             found = once(right)
             # Solve again for what rounding and the ridge have left.
             for _ in range(REFINED if self._gram is None else 1):
-                product = self.times(strength, found) + diagonal * found
+                product = self.times(slack_price, found) + diagonal * found
                 product += self._turned @ (pressure * (self.joint.rows @ found))
                 found = found + once(right - product)
             return found
 
         return solve
 
-    def _whole(self, strength: float, diagonal: FloatArray, pressure: FloatArray) -> Solver | None:
+    def _whole(self, slack_price: float, diagonal: FloatArray, pressure: FloatArray) -> Solver | None:
         assert self._gram is not None
-        matrix = strength * self._gram
+        matrix = slack_price * self._gram
         matrix.flat[:: len(matrix) + 1] += diagonal
         rows = self.joint.rows
         _add_products(matrix, rows.indptr, rows.indices, rows.data, pressure)
         return _factored(matrix)
 
-    def _reduced(self, strength: float, diagonal: FloatArray) -> Solver | None:
+    def _reduced(self, slack_price: float, diagonal: FloatArray) -> Solver | None:
         features = self.joint.features
         matrix = features.T @ (features / diagonal[:, np.newaxis])
-        matrix.flat[:: len(matrix) + 1] += 1.0 / strength
+        matrix.flat[:: len(matrix) + 1] += 1.0 / slack_price
         inner = _factored(matrix)
         if inner is None:
             return None
@@ -156,11 +158,11 @@ class _Point:
 
 
 class Interior:
-    """Minimises ``|v|^2 / 2 + strength * slack(v)`` over the weights v of a joint program, by interior points.
+    """Minimises ``|v|^2 / 2 + slack_price * slack(v)`` over the weights v of a joint program, by interior points.
 
-    The dual maximises ``strength * (constant + gain @ u) - |v|^2 / 2`` over the polytope of truths u, with
-    ``v = strength * (offset - features.T @ u)``. Source: Mehrotra's predictor-corrector method (Nocedal and Wright,
-    "Numerical Optimization" (2006), algorithm 16.4), a few dozen steps for any strength; for support vector machines
+    The dual maximises ``slack_price * (constant + gain @ u) - |v|^2 / 2`` over the polytope of truths u, with
+    ``v = slack_price * (offset - features.T @ u)``. Source: Mehrotra's predictor-corrector method (Nocedal and Wright,
+    "Numerical Optimization" (2006), algorithm 16.4), a few dozen steps for any slack_price; for support vector machines
     Ferris and Munson (2003).
     """
 
@@ -172,65 +174,65 @@ class Interior:
         self._size = len(joint.limit) + 2 * k
 
     def solve(
-        self, strength: float, tolerance: float, limit: int, report: Callable[[InteriorPoint], None]
+        self, slack_price: float, tolerance: float, limit: int, report: Callable[[InteriorPoint], None]
     ) -> InteriorPoint:
-        """Step until the bounds differ by `tolerance`, at most `limit` times; return the best weights. The slack costs `strength`."""
-        linear = self.joint.gain + strength * (self.joint.features @ self.joint.offset)
-        point = self._start(strength, linear)
+        """Step until the bounds differ by `tolerance`, at most `limit` times; return the best weights. The slack costs `slack_price`."""
+        linear = self.joint.gain + slack_price * (self.joint.features @ self.joint.offset)
+        point = self._start(slack_price, linear)
         best = InteriorPoint(np.zeros(len(self.joint.offset)), np.inf, 0.0, 0.0, 0)
         for step in range(1, min(limit, MOST_STEPS) + 1):
-            best = self._bounds(point, strength, best, step)
+            best = self._bounds(point, slack_price, best, step)
             report(best)
             # The sum of products is the gap of the program, where the slack may be below 0.
-            left = strength * float(point.room @ point.price)
+            left = slack_price * float(point.room @ point.price)
             if best.upper - best.lower <= tolerance or left <= DONE * tolerance:
                 break
-            if not self._move(point, strength, linear):
+            if not self._move(point, slack_price, linear):
                 break
         return best
 
-    def _start(self, strength: float, linear: FloatArray) -> _Point:
+    def _start(self, slack_price: float, linear: FloatArray) -> _Point:
         # The middle of the bounds; the multipliers of bounds take up what the rows leave of the gradient.
         joint = self.joint
         truth = 0.5 * joint.high
         rows = np.maximum(joint.limit - joint.rows @ truth, 0.1)
-        gradient = linear - self._systems.times(strength, truth)
+        gradient = linear - self._systems.times(slack_price, truth)
         level = 0.1 * max(float(np.abs(gradient).mean()), 1e-3) if len(gradient) else 1.0
         price = np.full(len(rows), level)
         left = gradient - self._turned @ price
         room = np.concatenate([rows, truth, joint.high - truth])
         return _Point(truth, room, np.concatenate([price, np.maximum(-left, 0) + level, np.maximum(left, 0) + level]))
 
-    def _bounds(self, point: _Point, strength: float, best: InteriorPoint, step: int) -> InteriorPoint:
+    def _bounds(self, point: _Point, slack_price: float, best: InteriorPoint, step: int) -> InteriorPoint:
         joint = self.joint
         # Any multipliers give an upper bound, any truths in the polytope a lower one, however exact the solution is.
-        weights = strength * (joint.offset - joint.features.T @ point.truth)
+        weights = slack_price * (joint.offset - joint.features.T @ point.truth)
         prices = point.price[: len(joint.limit)]
         excess = joint.excess(weights, prices)
-        upper = 0.5 * float(weights @ weights) + strength * max(excess, 0.0)
-        lower = max(best.lower, self._lower(point.truth, strength))
+        upper = 0.5 * float(weights @ weights) + slack_price * max(excess, 0.0)
+        lower = max(best.lower, self._lower(point.truth, slack_price))
         if upper < best.upper:
             return InteriorPoint(weights, upper, lower, excess, step)
         return InteriorPoint(best.weights, best.upper, lower, best.excess, step)
 
-    def _lower(self, truth: FloatArray, strength: float) -> float:
+    def _lower(self, truth: FloatArray, slack_price: float) -> float:
         # The dual objective of truths, of the best part of their mass.
         joint, inside = self.joint, self.joint.inside(truth)
         if inside is None:
             return 0.0
         away = joint.offset - joint.features.T @ inside
         value, square = joint.constant + float(joint.gain @ inside), float(away @ away)
-        mass = strength if value >= strength * square else max(value, 0.0) / square
+        mass = slack_price if value >= slack_price * square else max(value, 0.0) / square
         return mass * value - 0.5 * mass * mass * square
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows ends the steps
-    def _move(self, point: _Point, strength: float, linear: FloatArray) -> bool:
+    def _move(self, point: _Point, slack_price: float, linear: FloatArray) -> bool:
         # A predictor and corrector step; False where rounding allows none.
         joint, k = self.joint, len(self.joint.gain)
-        stationary = self._systems.times(strength, point.truth) - linear + self._across(point.price)
+        stationary = self._systems.times(slack_price, point.truth) - linear + self._across(point.price)
         short = self._along(point.truth) + point.room - np.concatenate([joint.limit, np.zeros(k), joint.high])
         pressure = point.price / point.room
-        solve = self._systems.solver(strength, pressure[-2 * k : -k] + pressure[-k:], pressure[: -2 * k])
+        solve = self._systems.solver(slack_price, pressure[-2 * k : -k] + pressure[-k:], pressure[: -2 * k])
         if solve is None:
             return False
 
@@ -274,7 +276,7 @@ def _reach(values: FloatArray, change: FloatArray) -> float:
 
 
 class Linear:
-    """Minimises ``|v|_1 + strength * slack(v)`` over the weights v of a joint program, by one linear program."""
+    """Minimises ``|v|_1 + slack_price * slack(v)`` over the weights v of a joint program, by one linear program."""
 
     def __init__(self, joint: JointMargin) -> None:
         self.joint = joint
@@ -288,12 +290,12 @@ class Linear:
         self._matrix = sparse.vstack([each, sparse.csr_array(whole[np.newaxis])], format="csc")
 
     def solve(
-        self, strength: float, tolerance: float, limit: int, report: Callable[[InteriorPoint], None]
+        self, slack_price: float, tolerance: float, limit: int, report: Callable[[InteriorPoint], None]
     ) -> InteriorPoint:
         """Solve; parameters and result are those of `Interior.solve`, and there is one step."""
         joint = self.joint
         (k, g), r = joint.features.shape, len(joint.limit)
-        cost = np.concatenate([np.ones(2 * g), np.zeros(r + k), [strength]])
+        cost = np.concatenate([np.ones(2 * g), np.zeros(r + k), [slack_price]])
         below = np.append(-joint.gain, -joint.constant)
         # HiGHS ends at a vertex, so that few weights are not 0.
         program = partial(linprog, cost, A_ub=self._matrix, b_ub=below, bounds=(0, None), method="highs-ipm")
@@ -302,18 +304,18 @@ class Linear:
             raise UnsolvedError(f"HiGHS did not solve the linear program of {k} truths: {result.message}")
         weights = np.asarray(result.x[:g] - result.x[g : 2 * g], dtype=np.float64)
         excess = joint.excess(weights, np.asarray(result.x[2 * g : 2 * g + r], dtype=np.float64))
-        upper = float(np.abs(weights).sum()) + strength * max(excess, 0.0)
-        lower = self._lower(np.maximum(-np.asarray(result.ineqlin.marginals, dtype=np.float64), 0.0), strength)
+        upper = float(np.abs(weights).sum()) + slack_price * max(excess, 0.0)
+        lower = self._lower(np.maximum(-np.asarray(result.ineqlin.marginals, dtype=np.float64), 0.0), slack_price)
         reached = InteriorPoint(weights, upper, lower, excess, 1)
         report(reached)
         return reached
 
-    def _lower(self, dual: FloatArray, strength: float) -> float:
+    def _lower(self, dual: FloatArray, slack_price: float) -> float:
         # Of truths in the polytope the most mass with which no weight gains more than its norm.
         joint, mass = self.joint, dual[-1]
         inside = joint.inside(dual[:-1] / mass) if mass > 0 else None
         if inside is None:
             return 0.0
         most = float(np.abs(joint.offset - joint.features.T @ inside).max(initial=0.0))
-        mass = strength if most * strength <= 1.0 else 1.0 / most
+        mass = slack_price if most * slack_price <= 1.0 else 1.0 / most
         return mass * max(joint.constant + float(joint.gain @ inside), 0.0)

@@ -76,9 +76,9 @@ def _pairs(
 
 
 def solve_dual(
-    gram: FloatArray, demand: FloatArray, strength: float, tolerance: float, start: FloatArray | None = None
+    gram: FloatArray, demand: FloatArray, price: float, tolerance: float, start: FloatArray | None = None
 ) -> FloatArray:
-    """Maximise ``demand @ alpha - alpha @ gram @ alpha / 2`` subject to ``alpha >= 0`` and ``sum(alpha) <= strength``.
+    """Maximise ``demand @ alpha - alpha @ gram @ alpha / 2`` subject to ``alpha >= 0`` and ``sum(alpha) <= price``.
 
     The weights are ``alpha @ cuts``. Source: Joachims, Finley and Yu (2009), OP 5, the dual of the 1-slack structural
     SVM, by sequential minimal optimisation: of all pairs with the most violated cut the one that gains most (Fan, Chen
@@ -86,12 +86,12 @@ def solve_dual(
     """
     alpha = np.zeros(len(demand)) if start is None else np.maximum(start, 0.0)
     total = float(alpha.sum())
-    if total > strength:
-        alpha *= strength / total
+    if total > price:
+        alpha *= price / total
     table = np.ascontiguousarray(gram)
     for _ in range(MOST_GRADIENTS):
         gradient = demand - table @ alpha
-        rest = max(strength - float(alpha.sum()), 0.0)
+        rest = max(price - float(alpha.sum()), 0.0)
         before = alpha.copy()
         _, gap = _pairs(table, gradient, alpha, rest, tolerance, STEPS)
         if gap <= tolerance or np.array_equal(alpha, before):
@@ -147,11 +147,11 @@ class Master(Protocol):
         """Begin with another C, if there are weights to start from with those, shape (m,)."""
         ...
 
-    def solve(self, cuts: Cuts, used: BoolArray, strength: float, tolerance: float, *, vertex: bool = False) -> Plan:
+    def solve(self, cuts: Cuts, used: BoolArray, price: float, tolerance: float, *, vertex: bool = False) -> Plan:
         """Propose weights over the used cuts, shape (k,), or with `vertex` solve the master problem; `tolerance` is in the slack."""
         ...
 
-    def observe(self, plan: Plan, objective: float, strength: float) -> None:
+    def observe(self, plan: Plan, objective: float, price: float) -> None:
         """Take the objective at the weights that were proposed last."""
         ...
 
@@ -186,9 +186,9 @@ class SquaredNorm:
         self._waiting = [weights for weights in (self._centre, start) if weights is not None]
         self._centre = None
 
-    def observe(self, plan: Plan, objective: float, strength: float) -> None:
+    def observe(self, plan: Plan, objective: float, price: float) -> None:
         """Take the objective at planned weights: move the centre there or stay, and choose the level."""
-        promised = self.penalty(plan.weights) + strength * plan.slack
+        promised = self.penalty(plan.weights) + price * plan.slack
         if self._proposed:
             self._waiting.pop()
         elif np.isfinite(self._value):
@@ -197,10 +197,10 @@ class SquaredNorm:
         if objective < self._value:
             self._centre, self._value = plan.weights, objective
 
-    def solve(self, cuts: Cuts, used: BoolArray, strength: float, tolerance: float, *, vertex: bool = False) -> Plan:
+    def solve(self, cuts: Cuts, used: BoolArray, price: float, tolerance: float, *, vertex: bool = False) -> Plan:
         """Propose weights over the used cuts; see `Master`."""
         places = np.flatnonzero(used)
-        self._best = self._solve(cuts, places, strength, 0.0, self._best, tolerance * strength)
+        self._best = self._solve(cuts, places, price, 0.0, self._best, tolerance * price)
         weights = np.asarray(cuts.matrix.T @ self._best, dtype=np.float64)
         lower = float(cuts.demand @ self._best) - self.penalty(weights)
         self._lower = max(self._lower, lower)
@@ -209,20 +209,20 @@ class SquaredNorm:
         if len(places) and not vertex:
             if self._proposed:
                 weights = self._waiting[-1]
-            elif self._centre is not None and self._level >= LOW and self._value - self._lower > tolerance * strength:
-                weights = self._at_level(cuts, places, strength)
+            elif self._centre is not None and self._level >= LOW and self._value - self._lower > tolerance * price:
+                weights = self._at_level(cuts, places, price)
                 active |= self._near > 0
         slack = max(float(cuts.shortfall(weights)[places].max(initial=0.0)), 0.0)
         return Plan(weights, slack, lower, active)
 
-    def _at_level(self, cuts: Cuts, places: IntArray, strength: float) -> FloatArray:
+    def _at_level(self, cuts: Cuts, places: IntArray, price: float) -> FloatArray:
         assert self._centre is not None
         gap, weights = self._value - self._lower, self._centre
         for _ in range(TRIES):
-            self._near = self._solve(cuts, places, strength, self._rho, self._near, ROUGH * gap)
+            self._near = self._solve(cuts, places, price, self._rho, self._near, ROUGH * gap)
             weights = (self._rho * self._centre + cuts.matrix.T @ self._near) / (1.0 + self._rho)
             slack = max(float(cuts.shortfall(weights)[places].max(initial=0.0)), 0.0)
-            off = (self.penalty(weights) + strength * slack - self._lower) / gap - self._level
+            off = (self.penalty(weights) + price * slack - self._lower) / gap - self._level
             if abs(off) <= BAND * self._level:
                 break
             factor = 2.0 if abs(off) <= 3 * BAND * self._level else 5.0
@@ -230,14 +230,14 @@ class SquaredNorm:
         return np.asarray(weights, dtype=np.float64)
 
     def _solve(
-        self, cuts: Cuts, places: IntArray, strength: float, rho: float, known: FloatArray, tolerance: float
+        self, cuts: Cuts, places: IntArray, price: float, rho: float, known: FloatArray, tolerance: float
     ) -> FloatArray:
         start = np.concatenate([known, np.zeros(len(cuts) - len(known))])
         gram, demand = cuts.gram[np.ix_(places, places)] / (1.0 + rho), cuts.demand[places]
         if rho > 0 and self._centre is not None:
             demand = cuts.shortfall(rho / (1.0 + rho) * self._centre)[places]
         alpha = np.zeros(len(cuts))
-        alpha[places] = solve_dual(gram, demand, strength, tolerance, start[places])
+        alpha[places] = solve_dual(gram, demand, price, tolerance, start[places])
         return alpha
 
 
@@ -272,10 +272,10 @@ def shrunk(values: FloatArray) -> FloatArray:
     return np.asarray(np.sign(values) * np.maximum(np.abs(values) - 1.0, 0.0), dtype=np.float64)
 
 
-def lower_bound(alpha: FloatArray, demand: FloatArray, sums: FloatArray, strength: float) -> float:
+def lower_bound(alpha: FloatArray, demand: FloatArray, sums: FloatArray, price: float) -> float:
     """Return a lower bound on the objective from any multipliers of 0 or more, scaled to be feasible in the dual linear program."""
-    # The dual allows at most 1 in each place of ``sums = alpha @ cuts``, shape (m,), and ``sum(alpha) <= strength``.
-    scale = max(1.0, float(np.abs(sums).max(initial=0.0)), float(alpha.sum()) / strength)
+    # The dual allows at most 1 in each place of ``sums = alpha @ cuts``, shape (m,), and ``sum(alpha) <= price``.
+    scale = max(1.0, float(np.abs(sums).max(initial=0.0)), float(alpha.sum()) / price)
     return max(float(alpha @ demand) / scale, 0.0)
 
 
@@ -304,12 +304,12 @@ class AbsoluteNorm:
         """Forget the value of the centre: it was that for another C. A start is not used: its weights are those of another norm."""
         self._value, self._lower, self._turn = np.inf, 0.0, 0
 
-    def observe(self, plan: Plan, objective: float, strength: float) -> None:
+    def observe(self, plan: Plan, objective: float, price: float) -> None:
         """Take the objective at planned weights: move the centre there or stay, and change the length of steps."""
         if np.isinf(self._value):
             self._centre, self._value = plan.weights, objective
             return
-        promise = self._value - (self.penalty(plan.weights) + strength * plan.slack)
+        promise = self._value - (self.penalty(plan.weights) + price * plan.slack)
         accepted = objective <= self._value - ACCEPTED * max(promise, 0.0)
         if not plan.vertex:
             self._missed = 0 if accepted else self._missed + 1
@@ -322,31 +322,31 @@ class AbsoluteNorm:
         if accepted:
             self._centre, self._value = plan.weights, objective
 
-    def solve(self, cuts: Cuts, used: BoolArray, strength: float, tolerance: float, *, vertex: bool = False) -> Plan:
+    def solve(self, cuts: Cuts, used: BoolArray, price: float, tolerance: float, *, vertex: bool = False) -> Plan:
         """Propose weights over the used cuts; see `Master`."""
         if not used.any():
             return Plan(np.zeros(cuts.matrix.shape[1]), 0.0, 0.0, np.zeros(len(cuts), dtype=np.bool_))
         self._turn += 1
         if vertex or self._turn % PERIOD == 0:
-            plan = self.solve_linear(cuts, used, strength)
+            plan = self.solve_linear(cuts, used, price)
         else:
-            plan = self._solve_near(cuts, used, strength, tolerance)
+            plan = self._solve_near(cuts, used, price, tolerance)
         self._lower = max(self._lower, plan.lower)
         return plan
 
     # ---- proximal steps ----------------------------------------------------------------------------------------
 
-    def _solve_near(self, cuts: Cuts, used: BoolArray, strength: float, tolerance: float) -> Plan:
+    def _solve_near(self, cuts: Cuts, used: BoolArray, price: float, tolerance: float) -> Plan:
         places = np.flatnonzero(used)
         matrix, demand = cuts.matrix[places], cuts.demand[places]
         centre = np.zeros(matrix.shape[1]) if self._centre is None else self._centre
         if self._rho == 0.0:
-            self._rho = _first_rho(cuts, places, strength)
+            self._rho = _first_rho(cuts, places, price)
         known = np.concatenate([self._alpha, np.zeros(len(cuts) - len(self._alpha))])
         alpha, rho = known[places], self._rho
-        if alpha.sum() > strength:
-            alpha *= strength / alpha.sum()
-        slack_of = tolerance * strength
+        if alpha.sum() > price:
+            alpha *= price / alpha.sum()
+        slack_of = tolerance * price
         if np.isfinite(self._value):
             slack_of = max(slack_of, 0.01 * (self._value - self._lower))
         for _ in range(MOST_SUPPORTS):
@@ -355,16 +355,16 @@ class AbsoluteNorm:
             weights = shrunk(raw) / rho
             short = demand - matrix @ weights
             slack = max(float(short.max()), 0.0)
-            if strength * slack - float(alpha @ short) <= slack_of:
+            if price * slack - float(alpha @ short) <= slack_of:
                 break
-            alpha = self._toward(matrix[:, np.abs(raw) > 1].toarray(), short, alpha, raw, matrix, strength, slack_of)
+            alpha = self._toward(matrix[:, np.abs(raw) > 1].toarray(), short, alpha, raw, matrix, price, slack_of)
         else:
             sums = np.asarray(matrix.T @ alpha, dtype=np.float64)
             weights = shrunk(rho * centre + sums) / rho
             slack = max(float((demand - matrix @ weights).max()), 0.0)
         self._alpha = np.zeros(len(cuts))
         self._alpha[places] = alpha
-        return Plan(weights, slack, lower_bound(alpha, demand, sums, strength), self._alpha > 0, vertex=False)
+        return Plan(weights, slack, lower_bound(alpha, demand, sums, price), self._alpha > 0, vertex=False)
 
     def _toward(
         self,
@@ -373,12 +373,12 @@ class AbsoluteNorm:
         alpha: FloatArray,
         raw: FloatArray,
         matrix: sparse.csr_array,
-        strength: float,
+        price: float,
         tolerance: float,
     ) -> FloatArray:
         # The quadratic program of the signs as they are, then as far towards its solution as the dual grows.
         gram = support @ support.T / self._rho
-        target = solve_dual(gram, short + gram @ alpha, strength, 0.1 * tolerance, alpha)
+        target = solve_dual(gram, short + gram @ alpha, price, 0.1 * tolerance, alpha)
         step = target - alpha
         change = np.asarray(matrix.T @ step, dtype=np.float64)
         # short is demand - matrix @ weights, so that this is demand @ step.
@@ -396,7 +396,7 @@ class AbsoluteNorm:
 
     # ---- linear programs ---------------------------------------------------------------------------------------
 
-    def solve_linear(self, cuts: Cuts, used: BoolArray, strength: float) -> Plan:
+    def solve_linear(self, cuts: Cuts, used: BoolArray, price: float) -> Plan:
         """Solve the linear program over the used cuts; columns enter when their reduced cost asks for it."""
         from scipy.optimize import linprog
 
@@ -406,7 +406,7 @@ class AbsoluteNorm:
         inside: IntArray = np.empty(0, dtype=np.int64) if self._centre is None else np.flatnonzero(self._centre)
         while True:
             part = matrix[:, inside].toarray()
-            cost = np.concatenate([np.ones(2 * len(inside)), [strength]])
+            cost = np.concatenate([np.ones(2 * len(inside)), [price]])
             rows = np.hstack([-part, part, -np.ones((k, 1))])
             program = partial(linprog, cost, A_ub=rows, b_ub=-demand, bounds=(0, None), method="highs")
             result = in_background(program)
@@ -426,12 +426,12 @@ class AbsoluteNorm:
         slack = max(float((demand - matrix @ weights).max()), 0.0)
         active = np.zeros(len(cuts), dtype=np.bool_)
         active[places] = alpha > 0
-        return Plan(weights, slack, lower_bound(alpha, demand, sums, strength), active)
+        return Plan(weights, slack, lower_bound(alpha, demand, sums, price), active)
 
 
-def _first_rho(cuts: Cuts, places: IntArray, strength: float) -> float:
+def _first_rho(cuts: Cuts, places: IntArray, price: float) -> float:
     # A hundredth of what lets the first step just keep the most demanding cut.
     first = places[int(np.argmax(cuts.demand[places]))]
     row = cuts.matrix[[first]].toarray()[0]
-    reach = float(row @ shrunk(strength * row))
+    reach = float(row @ shrunk(price * row))
     return 0.01 * reach / float(cuts.demand[first]) if reach > 0 and cuts.demand[first] > 0 else 1.0

@@ -105,25 +105,25 @@ class CuttingPlanes:
         self._answer: IntArray = np.empty(0, dtype=np.int64)
         self._answers = 0
 
-    def train(self, strength: float) -> Trained:
-        """Find the weights for C = `strength`."""
+    def train(self, price: float) -> Trained:
+        """Find the weights where slack costs `price`."""
         stopping, n = self.stopping, self.cuts.examples
         best, objective, upper, lower = np.zeros(self.cuts.matrix.shape[1]), np.inf, np.inf, 0.0
         enough = -np.inf
         state: MarginState | None = None
         vertex, at_vertex, surely, polishes = best, np.inf, np.inf, 0
-        self.master.begin(self._open(strength / n))
+        self.master.begin(self._open(price / n))
         for iteration in range(1, stopping.max_iterations + 1):
-            plan = self._plan(strength, vertex=polishes > 0)
+            plan = self._plan(price, vertex=polishes > 0)
             lower = max(lower, plan.lower)
             found = self.separator.most_violated(plan.weights, self._worst(plan.weights))
             self._answers += 1
             short = found.cut.shortfall(plan.weights) / n
             penalty = self.master.penalty(plan.weights)
-            here = penalty + strength * max(short, plan.slack)
+            here = penalty + price * max(short, plan.slack)
             if here <= objective:
                 best, objective = plan.weights, here
-            sure = penalty + strength * max(short + found.gap / n, plan.slack)
+            sure = penalty + price * max(short + found.gap / n, plan.slack)
             upper = min(upper, sure)
             violation, used = short - plan.slack, int((self._idle <= stopping.cache).sum())
             state = MarginState(
@@ -142,14 +142,14 @@ class CuttingPlanes:
             if plan.vertex and here <= at_vertex:
                 vertex, at_vertex, surely = plan.weights, here, sure
             # The master problem itself is solved up to a part of epsilon only.
-            enough = lower + (1 + PRECISION) * stopping.epsilon * strength
+            enough = lower + (1 + PRECISION) * stopping.epsilon * price
             if at_vertex <= enough:
                 return Trained(vertex, replace(state, objective=at_vertex, upper=surely), True)
             if objective <= enough:
                 polishes += 1
                 if polishes > POLISHES:
                     return Trained(best, state, True)
-            self.master.observe(plan, here, strength)
+            self.master.observe(plan, here, price)
         assert state is not None
         return Trained(best, state, objective <= enough)
 
@@ -172,12 +172,12 @@ class CuttingPlanes:
         return int(self._answer[np.argmax(short)])
 
     @at_stage("weights for the cuts so far")
-    def _plan(self, strength: float, *, vertex: bool) -> Plan:
+    def _plan(self, price: float, *, vertex: bool) -> Plan:
         # Solve the master problem until it keeps the cuts that were set aside, too.
         epsilon = self.stopping.epsilon
         while True:
             used = self._idle <= self.stopping.cache
-            plan = self.master.solve(self.cuts, used, strength, PRECISION * epsilon, vertex=vertex)
+            plan = self.master.solve(self.cuts, used, price, PRECISION * epsilon, vertex=vertex)
             aside = ~used & (self.cuts.shortfall(plan.weights) > plan.slack + epsilon)
             if not aside.any():
                 self._idle = np.where(plan.active, 0, self._idle + 1)

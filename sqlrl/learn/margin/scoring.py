@@ -61,8 +61,8 @@ def _check_parts(problem: TrainingProblem, parts: Sequence[IntArray]) -> None:
 class Trains(Protocol):
     """Trains weights for one C after the other; see `sqlrl.learn.margin.trainer.Trainer`."""
 
-    def train(self, strength: float) -> Trained:
-        """Find the weights for C = `strength`."""
+    def train(self, price: float) -> Trained:
+        """Find the weights where slack costs `price`."""
         ...
 
 
@@ -82,7 +82,7 @@ def held_out_f1(
         trainer = make(without_examples(problem, part, JOINED))
         predict = predictor(without_examples(problem, np.setdiff1d(known, part), JOINED))
         inside = np.isin(network.example, part)
-        for k, strength in enumerate(strengths):
-            trained.append(trainer.train(strength))
+        for k, price in enumerate(strengths):
+            trained.append(trainer.train(price))
             worlds[k, inside] = predict(trained[-1].weights)
     return [average_f1(network, problem.truth, world) for world in worlds], trained

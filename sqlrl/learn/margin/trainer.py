@@ -41,8 +41,8 @@ class JointTraining:
         joint = make_joint(problem, fixed_values(problem, seed=seed), self._groups, self._scale)
         self._program: Interior | Linear = Interior(joint) if self._squared else Linear(joint)
 
-    def train(self, strength: float) -> Trained | None:
-        """Return the weights for C = `strength`, the price of the average slack; None where this program differs from the problem."""
+    def train(self, price: float) -> Trained | None:
+        """Return the weights where the average slack costs `price`; None where this program differs from the problem."""
         steps = 0
 
         def tell(now: InteriorPoint) -> None:
@@ -51,8 +51,8 @@ class JointTraining:
             self.report(MarginState(steps, now.upper, now.upper, now.lower, best=partial(self._weights, now)))
 
         # The program has the slack of all examples together, not the average.
-        tolerance = self.stopping.epsilon * strength
-        found = self._program.solve(strength / self.examples, tolerance, self.stopping.max_iterations, tell)
+        tolerance = self.stopping.epsilon * price
+        found = self._program.solve(price / self.examples, tolerance, self.stopping.max_iterations, tell)
         # It does where the labels break hard clauses and outscore all worlds.
         if found.excess < -self.stopping.epsilon and found.upper - found.lower > tolerance:
             return None
@@ -114,9 +114,9 @@ class Trainer:
         weights = self._oracle.rounded(problem.starting())
         return lambda _: (weights, self._oracle.most_violated(weights, LABELS).cut)
 
-    def train(self, strength: float) -> Trained:
-        """Find the weights for C = `strength`, the price of the sum of slacks over mega-examples."""
-        whole = strength * self._examples
+    def train(self, price: float) -> Trained:
+        """Find the weights where slack costs `price`, the price of the sum of slacks over mega-examples."""
+        whole = price * self._examples
         return (self._joint and self._joint.train(whole)) or self._planes.train(whole)
 
     def predicted(self, weights: FloatArray) -> BoolArray:

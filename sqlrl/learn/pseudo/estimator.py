@@ -149,7 +149,7 @@ class PseudoLikelihood(WeightLearner):
         strength: Annotated[
             float,
             Above(0, "it weighs the penalty, without which weights can grow without bounds"),
-            Option("weight of the penalty"),
+            Option("of the penalty"),
         ] = STRENGTH,
         *,
         averaged: Annotated[

@@ -15,8 +15,8 @@ from sqlrl.errors import ConvergenceWarning, InputError, LabelWarning, Parameter
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import Fitted
-from sqlrl.learn.parameters import asked, check_database, check_parameters
-from sqlrl.learn.soft.settings import SoftWeights, saved
+from sqlrl.learn.parameters import asked, check_database
+from sqlrl.learn.soft.settings import Penalty, SoftWeights, Strength, check_soft_parameters, saved
 from sqlrl.training.fit import INTERRUPTED, IterationFit, Taken
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.records import STEP_SCHEMA, Iteration, Report, TrainingRecord
@@ -48,6 +48,8 @@ class SoftEstimator(Fitted):
         Whether Ctrl-C ended learning: it keeps the best weights so far, as `sqlrl.learn.BatchEstimator` says.
     """
 
+    penalty: Penalty
+    strength: Strength
     model_: SoftModel  # type: ignore[assignment]
     iterations_: pa.Table
     result_: SoftWeights
@@ -122,11 +124,11 @@ class SoftEstimator(Fitted):
         >>> db.load("Smokes", [("Anna",)], types=["person"], given=True)
         >>> db.load("Smokes", [("Bob", 1.0), ("Chris", 0.5)], columns=[0], types=["person"], value=1, target=True)
         >>> model = sqlrl.parse_psl("1: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2")
-        >>> learner = sqlrl.SoftPseudoLikelihood(prior=0.1).fit(db, model)
+        >>> learner = sqlrl.SoftPseudoLikelihood(strength=0.1).fit(db, model)
         >>> learner.weights_.round(4).tolist(), str(learner.model_.rules[1])
         ([0.8615, 0.0], '0: !Smokes(A) ^2')
         """
-        check_parameters(self)
+        check_soft_parameters(self)
         check_database(db)
         following = asked(callback, checkpoint, resume)
         given: object = start

@@ -8,20 +8,23 @@ from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 
+from sqlrl.deprecated import takes_old_parameters
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.parameters import Option, Whole, check_parameters
+from sqlrl.learn.parameters import Option, Whole
 from sqlrl.learn.settings import Averaged
 from sqlrl.learn.soft.atom_hinges import check_truth
 from sqlrl.learn.soft.estimator import SoftEstimator
 from sqlrl.learn.soft.settings import (
-    Lasso,
     OnUnlabelled,
+    Penalty,
     PerRule,
-    Prior,
     Rate,
     SoftWeights,
+    Strength,
+    check_soft_parameters,
+    l2_and_l1,
     projected,
     saved,
     starting,
@@ -32,7 +35,7 @@ from sqlrl.training.labels import Names
 from sqlrl.training.records import Iteration, Report
 from sqlrl.training.soft import SoftTraining
 
-Iterations = Annotated[int, Whole(1), Option("how many")]
+Iterations = Annotated[int, Whole(1), Option("at most")]
 
 
 class Inference(Protocol):
@@ -48,6 +51,7 @@ def most_probable(network: HingeNetwork, weights: FloatArray, warm: FloatArray |
     return map_state(network, weights, warm=warm).y
 
 
+@takes_old_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class SoftMapLikelihood(SoftEstimator):
     r"""Learns weights by steps along the hinges of the most probable state less those of the labels.
@@ -56,16 +60,15 @@ class SoftMapLikelihood(SoftEstimator):
     ----------
     learning_rate : float
         What the gradient is taken times in a step.
-    iterations : int
+    max_iterations : int
+        How many; none ends learning before.
     per_rule : bool
         Divide the gradient of each rule, penalties included, by its number of ground rules that atoms are in, as PSL's own program does: rules with
         many ground rules do not outrun the others then, and the point where gradients are 0 stays where it is.
     average : bool
         The mean of the weights after each iteration is the result, not the last weights.
-    prior : float
-        Lambda: `prior * w` is taken from the gradient.
-    l1 : float
-        It is taken from the gradient, too.
+    penalty, strength
+        As in `SoftPseudoLikelihood`; of the gradient ``strength * w`` is taken, or `strength`.
     unlabelled : {"error", "zero"}
         What atoms without a label count as at the labels: refused, or 0.
 
@@ -84,7 +87,7 @@ class SoftMapLikelihood(SoftEstimator):
     >>> from sqlrl.learn.soft.sample_hinges import hinge_network
     >>> network = hinge_network([(0, {0: -1.0}, 1.0, 1), (1, {0: 1.0}, 0.0, 1)])
     >>> heavier = lambda network, weights, warm: np.array([float(weights[0] > weights[1])])
-    >>> learner = SoftMapLikelihood(learning_rate=0.5, iterations=4, prior=0, average=False)
+    >>> learner = SoftMapLikelihood(learning_rate=0.5, max_iterations=4, strength=0, average=False)
     >>> learner.learn(network, np.array([1.0]), heavier).weights.tolist()
     [1.5, 0.5]
     """
@@ -92,15 +95,15 @@ class SoftMapLikelihood(SoftEstimator):
     word: ClassVar[str] = "soft-map-likelihood"
 
     learning_rate: Rate = 0.2
-    iterations: Iterations = 25
+    max_iterations: Iterations = 25
     per_rule: PerRule = True
     average: Averaged = True
-    prior: Prior = 1.0
-    l1: Lasso = 0.0
+    penalty: Penalty = "l2"
+    strength: Strength = 1.0
     unlabelled: OnUnlabelled = "error"
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        check_soft_parameters(self)
 
     def _learned(
         self, training: SoftTraining, start: FloatArray | None, report: Report, after: Iteration | None
@@ -159,6 +162,7 @@ class SoftMapLikelihood(SoftEstimator):
             Inference returned what is no state.
         """
         weights = starting(network, start, 1.0)
+        l2, l1 = l2_and_l1(self)
         known = check_truth(network, truth, names or Names(), self.unlabelled)
         observed = network.incompatibility(known)
         m = len(network.hard)
@@ -171,10 +175,10 @@ class SoftMapLikelihood(SoftEstimator):
             going = saved(after)
             weights, total, gradient, state = (going[name] for name in ("weight", "total", "gradient", "truth"))
             done = after.iteration
-        for iteration in range(done + 1, self.iterations + 1):
+        for iteration in range(done + 1, self.max_iterations + 1):
             state = _checked(solve(network, weights, state), network)
             difference = network.incompatibility(state) - observed
-            gradient = np.where(soft, difference - self.prior * weights - self.l1, 0.0)
+            gradient = np.where(soft, difference - l2 * weights - l1, 0.0)
             moved = np.maximum(weights + rate * gradient, 0.0)
             violation, step = projected(weights, gradient).max(initial=0.0), float(np.linalg.norm(moved - weights))
             weights, total = moved, total + moved
@@ -184,13 +188,13 @@ class SoftMapLikelihood(SoftEstimator):
                         iteration=iteration,
                         step=step,
                         optimality=float(violation),
-                        share=iteration / self.iterations,
+                        share=iteration / self.max_iterations,
                         state=partial(dict, weight=weights, total=total, gradient=gradient, truth=state),
                     )
                 )
-        found = total / self.iterations if self.average else weights
+        found = total / self.max_iterations if self.average else weights
         labelled = int(np.count_nonzero(~np.isnan(truth)))
-        return SoftWeights(found, gradient, float("nan"), self.iterations, False, labelled)
+        return SoftWeights(found, gradient, float("nan"), self.max_iterations, False, labelled)
 
 
 def _checked(state: FloatArray, network: HingeNetwork) -> FloatArray:

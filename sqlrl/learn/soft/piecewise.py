@@ -8,23 +8,26 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
+from sqlrl.deprecated import takes_old_parameters
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.learn.parameters import Above, Option, check_parameters
+from sqlrl.learn.parameters import Above, Option
 from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.densities import EXPECTATIONS, VARIANCES, densities, least_incompatibility
 from sqlrl.learn.soft.estimator import SoftEstimator
 from sqlrl.learn.soft.settings import (
-    Lasso,
     Method,
     OnUnlabelled,
+    Penalty,
     PerRule,
-    Prior,
     Rate,
     SoftWeights,
     Steps,
+    Strength,
     check_bounded,
+    check_soft_parameters,
     gradient_steps,
+    l2_and_l1,
     projected,
     saved,
     starting,
@@ -48,16 +51,15 @@ class _Point(NamedTuple):
     variance: FloatArray
 
 
+@takes_old_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class SoftPiecewiseLikelihood(SoftEstimator):
     r"""Learns the weight of each rule by the pseudo-likelihood of the model that has only this rule.
 
     Parameters
     ----------
-    prior : float
-        Lambda: `prior / 2 w^2` is taken from the sum over atoms for each rule. With 0, and `l1` 0, rules that labels never violate are refused.
-    l1 : float
-        It times the weight is taken from that, too.
+    penalty, strength
+        As in `SoftPseudoLikelihood`; the penalty is taken from the sum over atoms for each rule.
     tolerance : float
         Done when no gradient is above this, or as near as floats come.
     unlabelled : {"error", "zero"}
@@ -92,8 +94,8 @@ class SoftPiecewiseLikelihood(SoftEstimator):
 
     word: ClassVar[str] = "soft-piecewise-likelihood"
 
-    prior: Prior = 1.0
-    l1: Lasso = 0.0
+    penalty: Penalty = "l2"
+    strength: Strength = 1.0
     tolerance: Tolerance = 1e-8
     unlabelled: OnUnlabelled = "error"
     method: Method = "exact"
@@ -102,7 +104,7 @@ class SoftPiecewiseLikelihood(SoftEstimator):
     per_rule: PerRule = True
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        check_soft_parameters(self)
 
     def _learned(
         self, training: SoftTraining, start: FloatArray | None, report: Report, after: Iteration | None
@@ -155,21 +157,22 @@ class SoftPiecewiseLikelihood(SoftEstimator):
         after: Iteration | None = None,
     ) -> SoftWeights:
         """Learn weights from rows of rules and atoms that are there already; parameters as of `learn`."""
-        pieces = _Pieces(hinges, self.prior, self.l1)
+        l2, l1 = l2_and_l1(self)
+        pieces = _Pieces(hinges, l2, l1)
         first = start if after is None else saved(after)["weight"]
         begun = np.zeros(pieces.rules) if first is None else np.where(hinges.support > 0, first, 0.0)
         done = 0 if after is None else after.iteration
         zero = pieces.at(np.zeros(pieces.rules), np.arange(pieces.rules))
-        if self.prior == 0 and self.l1 == 0:
+        if not (l2 or l1):
             check_bounded(zero.gradient > 0, hinges, pieces.least, names.clause if names else None)
         if self.method == "steps":
             weights, rounds = self._walk(pieces, begun, report, done), self.steps
         else:
             weights, rounds = self._solve(pieces, zero, begun, report, done)
         found = densities(hinges, weights)
-        gradient = found.expected - hinges.observed - self.prior * weights - self.l1
+        gradient = found.expected - hinges.observed - l2 * weights - l1
         value = -float(hinges.count @ found.log_z) - float(weights @ hinges.observed)
-        value -= self.prior / 2 * float(weights @ weights) + self.l1 * float(weights.sum())
+        value -= l2 / 2 * float(weights @ weights) + l1 * float(weights.sum())
         done = bool((projected(weights, gradient) <= self.tolerance).all())
         return SoftWeights(weights, gradient, value, rounds, done, hinges.labelled, hinges.outside, hinges.narrow)
 
@@ -181,7 +184,7 @@ class SoftPiecewiseLikelihood(SoftEstimator):
         open_ = np.flatnonzero(zero.gradient > self.tolerance)
         low = np.zeros(pieces.rules)
         # The expectation falls as the weight grows, so the prior alone stops it here.
-        high = zero.gradient / self.prior if self.prior else np.full(pieces.rules, np.inf)
+        high = zero.gradient / pieces.l2 if pieces.l2 else np.full(pieces.rules, np.inf)
         last, steepest = np.full(pieces.rules, np.inf), 0.0
         first = pieces.better(weights[open_], open_, _Point(*(x[open_] for x in zero)))
         begun = np.where((start[open_] > 0) & (start[open_] < high[open_]), start[open_], first)
@@ -233,8 +236,8 @@ def _inside(found: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
 class _Pieces:
     # Rows of rules and atoms, in order of rules.
 
-    def __init__(self, hinges: AtomHinges, prior: float, l1: float) -> None:
-        self.hinges, self.prior, self.l1, self.rules = hinges, prior, l1, len(hinges.squared)
+    def __init__(self, hinges: AtomHinges, l2: float, l1: float) -> None:
+        self.hinges, self.l2, self.l1, self.rules = hinges, l2, l1, len(hinges.squared)
         owner = hinges.rule[hinges.pointer[:-1]]
         self.pointer: IntArray = np.searchsorted(owner, np.arange(self.rules + 1))
         self.least = least_incompatibility(hinges)
@@ -244,7 +247,7 @@ class _Pieces:
         rows = ragged_ranges(self.pointer[rules], np.diff(self.pointer)[rules])
         found = densities(self.hinges, weights, rows, second=second)
         expected = found.expected[rules]
-        gradient = expected - self.hinges.observed[rules] - self.prior * weights[rules] - self.l1
+        gradient = expected - self.hinges.observed[rules] - self.l2 * weights[rules] - self.l1
         return _Point(gradient, expected, found.covariance[rules, 0] if second else np.zeros(len(rules)))
 
     def better(self, weights: FloatArray, rules: IntArray, now: _Point) -> FloatArray:
@@ -254,9 +257,9 @@ class _Pieces:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             # (known + prior w) (w + B) = A, with B + w = excess / variance and A = excess^2 / variance.
             shift = excess / now.variance - weights
-            half, rest = known + self.prior * shift, known * shift - excess * excess / now.variance
-            root = np.sqrt(half * half - 4 * self.prior * rest)
+            half, rest = known + self.l2 * shift, known * shift - excess * excess / now.variance
+            root = np.sqrt(half * half - 4 * self.l2 * rest)
             # Of the two forms of the root the one in which nothing cancels.
-            found = np.where(half >= 0, -2 * rest / (half + root), (root - half) / (2 * self.prior))
+            found = np.where(half >= 0, -2 * rest / (half + root), (root - half) / (2 * self.l2))
         found = np.where(np.isfinite(found), found, np.nan)
         return np.asarray(found, dtype=np.float64)

@@ -8,24 +8,27 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from sqlrl.deprecated import takes_old_parameters
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.learn.parameters import Above, Option, Whole, check_parameters
+from sqlrl.learn.parameters import Above, Option, Whole
 from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.densities import COVARIANCES, densities, least_incompatibility
 from sqlrl.learn.soft.estimator import SoftEstimator
 from sqlrl.learn.soft.projected_newton import Progress, maximise
 from sqlrl.learn.soft.settings import (
-    Lasso,
     Method,
     OnUnlabelled,
+    Penalty,
     PerRule,
-    Prior,
     Rate,
     SoftWeights,
     Steps,
+    Strength,
     check_bounded,
+    check_soft_parameters,
     gradient_steps,
+    l2_and_l1,
     projected,
     saved,
     starting,
@@ -41,41 +44,42 @@ MostIterations = Annotated[int, Whole(1), Option("at most")]
 
 @dataclass(frozen=True, eq=False)
 class PenalisedPseudoLikelihood:
-    """The sum of the log-densities of labels given the other labels, less `prior / 2 |w|^2` and `l1` times the sum of w.
+    """The sum of the log-densities of labels given the other labels, less `l2 / 2 |w|^2` and `l1` times the sum of w.
 
     Source: Bach et al. (2017), section 6.2: the gradient of the log-density is the expectation of hinges less what they
     are at the labels; it is concave, with the covariances of hinges as second derivatives of log Z.
     """
 
     hinges: AtomHinges  # a row for each atom
-    prior: float
+    l2: float
     l1: float = 0.0
 
     def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
         """Return the value and the gradient."""
         found = densities(self.hinges, weights)
-        penalty = self.prior / 2 * float(weights @ weights) + self.l1 * float(weights.sum())
+        penalty = self.l2 / 2 * float(weights @ weights) + self.l1 * float(weights.sum())
         value = -float(self.hinges.count @ found.log_z) - float(weights @ self.hinges.observed) - penalty
-        return value, found.expected - self.hinges.observed - self.prior * weights - self.l1
+        return value, found.expected - self.hinges.observed - self.l2 * weights - self.l1
 
     def information(self, weights: FloatArray, free: IntArray) -> FloatArray:
         """Return the Hessian of f weights, with its sign changed, shape (f, f)."""
         among = np.zeros(len(weights), dtype=np.bool_)
         among[free] = True
         found = densities(self.hinges, weights, second=COVARIANCES, among=among).covariance[np.ix_(free, free)]
-        return (found + found.T) / 2 + self.prior * np.eye(len(free))
+        return (found + found.T) / 2 + self.l2 * np.eye(len(free))
 
 
+@takes_old_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class SoftPseudoLikelihood(SoftEstimator):
     r"""Learns weights by maximum pseudo-likelihood.
 
     Parameters
     ----------
-    prior : float
-        Lambda: `prior / 2 |w|^2` is taken from the sum over atoms. With 0, and `l1` 0, rules that labels never violate are refused.
-    l1 : float
-        It times the sum of weights is taken from that, too.
+    penalty : {"l2", "l1", "elastic"}
+    strength : float, or two
+        What is maximised is the sum over atoms less ``strength / 2 * sum(w^2)``, or less ``strength * sum(w)``, which makes some weights exactly 0; or
+        less both, "elastic", with the strength of the first and then that of the second. With 0, rules that labels never violate are refused.
     tolerance : float
         Done when no gradient violates the condition of optimality by more than this share of its rule's hinges at the labels (1 if they are less).
     max_iterations : int
@@ -105,8 +109,8 @@ class SoftPseudoLikelihood(SoftEstimator):
 
     word: ClassVar[str] = "soft-pseudo-likelihood"
 
-    prior: Prior = 1.0
-    l1: Lasso = 0.0
+    penalty: Penalty = "l2"
+    strength: Strength = 1.0
     tolerance: Tolerance = 1e-6
     max_iterations: MostIterations = 200
     unlabelled: OnUnlabelled = "error"
@@ -116,7 +120,7 @@ class SoftPseudoLikelihood(SoftEstimator):
     per_rule: PerRule = True
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        check_soft_parameters(self)
 
     def _learned(
         self, training: SoftTraining, start: FloatArray | None, report: Report, after: Iteration | None
@@ -164,7 +168,7 @@ class SoftPseudoLikelihood(SoftEstimator):
             There is no penalty, and labels never violate a rule.
         """
         begun = starting(network, start, 0.0)
-        if self.prior == 0 and self.l1 == 0:
+        if not any(l2_and_l1(self)):
             pieces = atom_hinges(network, truth, names=names, unlabelled=self.unlabelled, piecewise=True)
             gains = densities(pieces, np.zeros(len(begun))).expected > pieces.observed
             check_bounded(gains, pieces, least_incompatibility(pieces), names.clause if names else None)
@@ -181,7 +185,7 @@ class SoftPseudoLikelihood(SoftEstimator):
     ) -> SoftWeights:
         """Learn weights from rows that are there already; parameters as of `learn`, whose check for weights without bounds is left out."""
         m = len(hinges.squared)
-        function = PenalisedPseudoLikelihood(hinges, self.prior, self.l1)
+        function = PenalisedPseudoLikelihood(hinges, *l2_and_l1(self))
         # Rules without hinges here would keep the weights that they start with.
         first = start if after is None else saved(after)["weight"]
         begun = np.where(hinges.support > 0, 0.0 if first is None else first, 0.0)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 
@@ -13,21 +13,17 @@ from sqlrl import markup
 from sqlrl.errors import InputError, Parameter, Phrase, UnboundedWeightError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.learn.parameters import Above, AtLeast, Option, Whole
+from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_parameters, listed, several
 from sqlrl.learn.soft.atom_hinges import AtomHinges
 from sqlrl.training.labels import SHOWN, Names
 from sqlrl.training.records import Iteration, Report
 from sqlrl.wording import counted
 
-Prior = Annotated[
-    float,
-    AtLeast(0.0, "lambda / 2 times the squared weights is taken from the log-likelihood; 1 is the default"),
-    Option("lambda, the precision of a Gaussian prior around 0", name="--prior"),
-]
-Lasso = Annotated[
-    float,
-    AtLeast(0.0, "it times the weights is taken from the log-likelihood; 0 is the default"),
-    Option("weight of the sum of weights, which makes some exactly 0", name="--l1"),
+Penalty = Annotated[Literal["l2", "l1", "elastic"], Option("of the weights")]
+Strength = Annotated[
+    float | Sequence[float],
+    AtLeast(0.0, "use 0 for no penalty; 1 is the default"),
+    Option("of the penalty, of elastic two: of l2, of l1"),
 ]
 OnUnlabelled = Annotated[
     Literal["error", "zero"], Option("what atoms without a label are to others: refused, or 0", name="--unlabelled")
@@ -36,6 +32,33 @@ Method = Annotated[Literal["exact", "steps"], Option("the maximum, or so many st
 Steps = Annotated[int, Whole(1), Option("steps along the gradient (--method steps)", name="--gradient-steps")]
 Rate = Annotated[float, Above(0.0, "without it nothing is learned"), Option("learning rate", name="--eta")]
 PerRule = Annotated[bool, Option("steps are not divided by how many ground rules a rule has", name="--one-rate")]
+
+
+class Penalised(Protocol):
+    """What has a penalty on its weights."""
+
+    penalty: Literal["l2", "l1", "elastic"]
+    strength: float | Sequence[float]
+
+
+def check_soft_parameters(learner: Penalised) -> None:
+    """Refuse parameters that are out of range, and strengths that the penalty has not."""
+    check_parameters(learner)
+    count = len(listed("strength", learner.strength))
+    if count != (2 if learner.penalty == "elastic" else 1) or several(learner.strength) != (count == 2):
+        raise InputError(
+            f"{Parameter('penalty', learner.penalty)} cannot go with {Parameter('strength', learner.strength)}: give one number, or "
+            f"two with {Parameter('penalty', 'elastic')}, that of the L2 penalty and that of the L1 penalty"
+        )
+
+
+def l2_and_l1(learner: Penalised) -> tuple[float, float]:
+    """Return how strong the two penalties of a learner are."""
+    given = listed("strength", learner.strength)
+    if learner.penalty == "elastic":
+        return given[0], given[1]
+    return (given[0], 0.0) if learner.penalty == "l2" else (0.0, given[0])
+
 
 ROUNDING = 1e-12
 """A hinge of at most this at a label, which may come from sums of truths, is not taken for a violation; nor is so small a share of a sum."""
@@ -129,6 +152,6 @@ def check_bounded(
     more = f" and {len(wrong) - SHOWN:,} more" if len(wrong) > SHOWN else ""
     its = "its weight" if len(wrong) == 1 else "their weights"
     raise UnboundedWeightError(
-        f"training data never violate {said}{more}, so that {its} would be infinite without a penalty: give {Parameter('prior')} or {Parameter('l1')} a value above 0",
+        f"training data never violate {said}{more}, so that {its} would be infinite without a penalty: give {Parameter('strength')} a value above 0",
         tuple(wrong.tolist()),
     )

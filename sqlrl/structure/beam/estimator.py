@@ -59,7 +59,7 @@ class SearchCommon(TypedDict, total=False):
     beam: int
     max_literals: int
     max_variables: int
-    penalty: float
+    literal_cost: float
     strength: float
     least_weight: float
     equalities: bool
@@ -100,13 +100,11 @@ class Searching(Fitted, Relearning):
         ] = 5,
         max_literals: Annotated[int, Whole(1), Option("of a clause")] = 6,
         max_variables: Annotated[int, Whole(1), Option("of a clause")] = 6,
-        penalty: Annotated[
-            float, AtLeast(0.0, "0.01 is the default"), Option("what each literal costs", name="--literal-cost")
-        ] = 0.01,
+        literal_cost: Annotated[float, AtLeast(0.0, "0.01 is the default"), Option("what each literal costs")] = 0.01,
         strength: Annotated[
             float,
             Above(0, "it weighs the prior, without which weights can grow without bounds"),
-            Option("weight of the penalty"),
+            Option("of the L2 penalty"),
         ] = STRENGTH,
         least_weight: Annotated[float, AtLeast(0.0, "0.01 is the default"), Option("of a candidate")] = 0.01,
         equalities: Annotated[
@@ -117,7 +115,7 @@ class Searching(Fitted, Relearning):
         then: Then = None,
     ) -> None:
         self.strategy, self.beam, self.max_literals, self.max_variables = strategy, beam, max_literals, max_variables
-        self.penalty, self.strength, self.least_weight = penalty, strength, least_weight
+        self.literal_cost, self.strength, self.least_weight = literal_cost, strength, least_weight
         self.equalities, self.unit_clauses, self.max_clauses = equalities, unit_clauses, max_clauses
         self.then = then
 
@@ -139,7 +137,7 @@ class Searching(Fitted, Relearning):
         return SearchParameters(
             strategy=self.strategy,
             beam=self.beam,
-            penalty=self.penalty,
+            penalty=self.literal_cost,
             least_weight=self.least_weight,
             max_clauses=self.max_clauses,
         )
@@ -310,7 +308,7 @@ class MSL(Searching):
         How many clauses a step goes on from.
     max_literals, max_variables : int
         Of a clause.
-    penalty : float
+    literal_cost : float
         What each literal costs, in units of the weighted pseudo-log-likelihood: of a new clause each that it has, of a clause of the model each by which it
         differs.
     strength : float
@@ -364,7 +362,7 @@ class MSL(Searching):
     >>> db.load("Smokes", [(p,) for p in people[:6]], types=["person"])
     >>> db.load("Coughs", [(p,) for p in people[:5]], types=["person"])
     >>> db.load("Lives", [(p, "here") for p in people], types=["person", "place"])
-    >>> fit = MSL(penalty=0.05).fit(db)
+    >>> fit = MSL(literal_cost=0.05).fit(db)
     >>> [(row["clause"], round(row["weight"], 1)) for row in fit.clauses() if row["clause"].count("(") > 1]
     [('Smokes(v0) v !Coughs(v0)', 8.7)]
     """
@@ -431,7 +429,7 @@ class MSL(Searching):
 
             def ended(found: SearchResult, rules: list[Rule]) -> Sought:
                 remark = (
-                    f"none of {counted(found.candidates, 'candidate')} raises the score by more than its literals cost: lower {Parameter('penalty', Written(f'{self.penalty:g}'))}, or "
+                    f"none of {counted(found.candidates, 'candidate')} raises the score by more than its literals cost: lower {Parameter('literal_cost', Written(f'{self.literal_cost:g}'))}, or "
                     "look whether predicates share constants"
                 )
                 model = search.model.with_rules(tuple(rules))

@@ -69,7 +69,7 @@ class Transfer(Searching):
         Of the diagnosis, where a clause has several literals of one predicate.
     random_state : int, optional
         Seed of these; None is 0.
-    strategy, beam, max_literals, max_variables, penalty, strength, least_weight, equalities, unit_clauses, max_clauses, then
+    strategy, beam, max_literals, max_variables, literal_cost, strength, least_weight, equalities, unit_clauses, max_clauses, then
         As in `MSL`; with `unit_clauses=False` rules of one atom that the source has may be revised, too.
 
     Attributes

@@ -13,7 +13,7 @@ from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, Parame
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import FIRST
-from sqlrl.learn.adagrad import Delta, Eta, Lambda, adagrad
+from sqlrl.learn.adagrad import Delta, Eta, Strength, adagrad
 from sqlrl.learn.learner import StartWeights
 from sqlrl.learn.online import History, Learner, OnlineEstimator, SameDefaults
 from sqlrl.learn.parameters import Option, Whole
@@ -54,8 +54,8 @@ class OSL(OnlineEstimator, Relearning):
         The most atoms of a path (maxLen), at least 2.
     min_count_difference : int
         The least delta n of a clause that is added (minCountDiff).
-    regularization, learning_rate, delta : float
-        Lambda, eta and delta of ADAGRAD_FB; see `AdaGrad`.
+    strength, learning_rate, delta : float
+        Lambda (of the L1 penalty), eta and delta of ADAGRAD_FB; see `AdaGrad`.
     pool : int
         Examples whose candidates are counted together, 1 in the paper: a clause is then added after the last of them if its
         delta n over all of them suffices. The last examples of a window are a smaller pool, so `window` should be a multiple.
@@ -138,7 +138,7 @@ class OSL(OnlineEstimator, Relearning):
             int, Whole(1), Option("the least delta n of a clause that is added", panel=CLAUSES)
         ] = 1,
         *,
-        regularization: Lambda = 0.001,
+        strength: Strength = 0.001,
         learning_rate: Eta = 1.0,
         delta: Delta = 1.0,
         pool: Annotated[int, Whole(1), Option("examples whose candidates are counted together", panel=CLAUSES)] = 1,
@@ -155,7 +155,7 @@ class OSL(OnlineEstimator, Relearning):
         super().__init__(record_history=record_history, **common)
         self.then = then
         self.modes, self.max_length, self.min_count_difference = modes, max_length, min_count_difference
-        self.regularization, self.learning_rate, self.delta = regularization, learning_rate, delta
+        self.strength, self.learning_rate, self.delta = strength, learning_rate, delta
         self.pool, self.longest_only, self.look_ahead = pool, longest_only, look_ahead
 
     def learner(  # type: ignore[override]
@@ -263,7 +263,7 @@ class OSL(OnlineEstimator, Relearning):
         )
 
     def _update(self) -> Update:
-        return adagrad(self.regularization, self.learning_rate, self.delta)
+        return adagrad(self.strength, self.learning_rate, self.delta)
 
     def _modes(self) -> Modes:
         if isinstance(self.modes, Modes):

@@ -10,16 +10,17 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 import pyarrow as pa
 
+from sqlrl.deprecated import takes_old_parameters
 from sqlrl.errors import NothingFoundWarning, Parameter, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import Fitted
-from sqlrl.learn.parameters import AtLeast, Option, Whole, asked, check_database, check_parameters
+from sqlrl.learn.parameters import AtLeast, Option, Whole, asked, check_database
 from sqlrl.learn.soft.atom_hinges import atom_hinges
 from sqlrl.learn.soft.estimator import run_record
 from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
 from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
-from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, saved
+from sqlrl.learn.soft.settings import OnUnlabelled, Penalty, Strength, check_soft_parameters, saved
 from sqlrl.logic.psl import LogicalRule, SoftModel
 from sqlrl.logic.terms import Literal as Atom
 from sqlrl.logic.terms import Variable
@@ -60,6 +61,7 @@ class _Weighed:
         return cls(weights, found)
 
 
+@takes_old_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class SoftStructure(Fitted):
     r"""Learns the rules of a soft model for a target of two arguments, and their weights.
@@ -79,7 +81,7 @@ class SoftStructure(Fitted):
     least_prior : float
         The least weight of that in the model. Where most labels are true its own weight is 0, and without it rules that lift atoms would all lift
         them to 1, so that none comes before another.
-    prior, l1, unlabelled
+    penalty, strength, unlabelled
         As in `SoftPseudoLikelihood`.
     most, least
         As in `GreedySearch`.
@@ -143,8 +145,8 @@ class SoftStructure(Fitted):
     least_prior: Annotated[
         float, AtLeast(0.0, "1 is the default"), Option("the least weight of the rule that says that atoms are false")
     ] = 1.0
-    prior: Prior = 1.0
-    l1: Lasso = 0.0
+    penalty: Penalty = "l2"
+    strength: Strength = 1.0
     unlabelled: OnUnlabelled = "error"
     most: Most = 20
     least: Least = 1e-3
@@ -163,7 +165,7 @@ class SoftStructure(Fitted):
     learned: ClassVar[tuple[str, ...]] = ("candidates_", "greedy_", "iterations_", "interrupted_")
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        check_soft_parameters(self)
 
     def fit(
         self,
@@ -213,7 +215,7 @@ class SoftStructure(Fitted):
         NothingFoundWarning
             No candidate has a weight above 0.
         """
-        check_parameters(self)
+        check_soft_parameters(self)
         check_database(db)
         following, clock = asked(callback, checkpoint, resume), time.perf_counter()
         with db.advanced.learning.soft_structure(
@@ -239,7 +241,7 @@ class SoftStructure(Fitted):
         if not any(self.weights_[len(model.rules) - len(found) :] > 0):
             warn(
                 f"none of {counted(len(found), 'clause')} of paths got a weight above 0: allow longer paths, fewer targets for each ({Parameter('min_targets')}), or "
-                f"a weaker {Parameter('prior')}",
+                f"less {Parameter('strength')}",
                 NothingFoundWarning,
             )
         return self
@@ -283,7 +285,7 @@ class SoftStructure(Fitted):
     def _weighed(self, training: SoftTraining, fit: IterationFit) -> _Weighed:
         """Return the weights of all candidates, 0 for those that the model does without."""
         network, truth, names, rules = training.network, training.truth, training.names, len(training.network.hard)
-        shared: dict[str, Any] = {"prior": self.prior, "l1": self.l1, "unlabelled": self.unlabelled}
+        shared: dict[str, Any] = {"penalty": self.penalty, "strength": self.strength, "unlabelled": self.unlabelled}
         if self.steps is not None:
             shared |= {"method": "steps", "steps": self.steps}
         if self.method == "ppll":

@@ -30,17 +30,17 @@ LEARNERS: dict[str, tuple[Callable[..., Any], str, int]] = {
     # How it is made, what bounds its iterations, and the iteration after which it is stopped.
     "likelihood l1": (lambda **most: sqlrl.Likelihood("l1", 0.05, **most), "max_iterations", 5),
     "likelihood l2": (lambda **most: sqlrl.Likelihood("l2", 0.05, **most), "max_iterations", 3),
-    "max-margin l2": (lambda **most: sqlrl.MaxMargin(C=5.0, **most), "max_iterations", 4),
-    "max-margin l2, cuts": (lambda **most: sqlrl.MaxMargin(C=5.0, loss="zero-one", **most), "max_iterations", 6),
+    "max-margin l2": (lambda **most: sqlrl.MaxMargin(strength=0.2, **most), "max_iterations", 4),
+    "max-margin l2, cuts": (lambda **most: sqlrl.MaxMargin(strength=0.2, loss="zero-one", **most), "max_iterations", 6),
     "max-margin l1, cuts": (
-        lambda **most: sqlrl.MaxMargin(C=5.0, penalty="l1", loss="zero-one", **most),
+        lambda **most: sqlrl.MaxMargin(strength=0.2, penalty="l1", loss="zero-one", **most),
         "max_iterations",
         3,
     ),
-    "pscg exact": (lambda **most: sqlrl.PSCG(moments="exact", **most), "iterations", 3),
-    "pscg": (sqlrl.PSCG, "iterations", 3),
-    "voted-perceptron": (lambda **most: sqlrl.baselines.VotedPerceptron(0.5, **most), "iterations", 3),
-    "perceptron": (lambda **most: sqlrl.baselines.VotedPerceptron(0.5, average=False, **most), "iterations", 3),
+    "pscg exact": (lambda **most: sqlrl.PSCG(moments="exact", **most), "max_iterations", 3),
+    "pscg": (sqlrl.PSCG, "max_iterations", 3),
+    "voted-perceptron": (lambda **most: sqlrl.baselines.VotedPerceptron(0.5, **most), "max_iterations", 3),
+    "perceptron": (lambda **most: sqlrl.baselines.VotedPerceptron(0.5, average=False, **most), "max_iterations", 3),
     "pseudo-likelihood": (sqlrl.PseudoLikelihood, "max_iterations", 2),
     "pseudo-likelihood of targets": (
         lambda **most: sqlrl.PseudoLikelihood("l1", 0.01, discriminative=True, **most),
@@ -140,11 +140,11 @@ def test_the_best_iteration_is_not_the_last_one(small: sqlrl.Database) -> None:
     """Cutting planes try weights that are worse than the best ones: of these the objective is shown, and they are kept."""
 
     def fit_of(most: int) -> sqlrl.MaxMargin:
-        return sqlrl.MaxMargin(C=5.0, loss="zero-one", max_iterations=most).fit(small, model())
+        return sqlrl.MaxMargin(strength=0.2, loss="zero-one", max_iterations=most).fit(small, model())
 
     objective = fit_of(1000).iterations_["objective"].to_pylist()
     idle = next(k for k in range(2, len(objective)) if objective[k] == objective[k - 1]) + 1
-    fit = sqlrl.MaxMargin(C=5.0, loss="zero-one")
+    fit = sqlrl.MaxMargin(strength=0.2, loss="zero-one")
     with pytest.raises(KeyboardInterrupt):
         fit.fit(small, model(), callback=press(idle))
     assert fit.weights_.tobytes() == fit_of(idle - 1).weights_.tobytes()
@@ -213,9 +213,9 @@ def test_while_a_strength_is_chosen_there_are_no_weights(db: sqlrl.Database, mon
 
 
 @pytest.mark.slow
-def test_of_several_c_the_last_one_that_was_trained_is_kept(small: sqlrl.Database) -> None:
-    def learner(*strengths: float, **options: Any) -> sqlrl.MaxMargin:
-        return sqlrl.MaxMargin(C=[*strengths], loss="zero-one", **options)
+def test_of_several_strengths_the_last_one_that_was_trained_is_kept(small: sqlrl.Database) -> None:
+    def learner(*prices: float, **options: Any) -> sqlrl.MaxMargin:
+        return sqlrl.MaxMargin(strength=[1.0 / price for price in prices], loss="zero-one", **options)
 
     first = learner(0.1).fit(small, model())
     iterations = first.iterations_.num_rows
@@ -229,8 +229,8 @@ def test_of_several_c_the_last_one_that_was_trained_is_kept(small: sqlrl.Databas
         (5.0, False, True),
         (50.0, False, True),
     ]
-    assert "at C=0.1" in repr(fit)
-    # Weights of the first C that is not trained to its end are better than none.
+    assert "at strength=10" in repr(fit)
+    # Weights of the first strength that is not trained to its end are better than none.
     with pytest.raises(KeyboardInterrupt):
         fit.fit(small, model(), callback=press(2))
     assert [row["chosen"] for row in fit.choices_.to_pylist()] == [True, False, False]
@@ -240,7 +240,7 @@ def test_of_several_c_the_last_one_that_was_trained_is_kept(small: sqlrl.Databas
 @pytest.mark.slow
 def test_weights_learned_from_a_part_of_the_examples_are_not_kept(small: sqlrl.Database) -> None:
     seen: list[Iteration] = []
-    options: dict[str, Any] = {"C": [0.1, 1.0], "loss": "zero-one", "folds": 2}
+    options: dict[str, Any] = {"strength": [10.0, 1.0], "loss": "zero-one", "folds": 2}
     with pytest.raises(KeyboardInterrupt) as stop:
         sqlrl.MaxMargin(**options).fit(small, model(), callback=press(3, seen))
     assert "had no weights yet" in stop.value.__notes__[0]

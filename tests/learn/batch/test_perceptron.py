@@ -37,18 +37,17 @@ def by_listing(problem: Problem, truth: World, learner: VotedPerceptron) -> tupl
     wrong = [sum(a != b for a, b in zip(truth, world, strict=True)) for world in every]
     observed = counts_of(problem, truth)
     scale = np.maximum(open_and_true(problem, truth), 1.0) if learner.per_clause else np.ones(len(observed))
-    decay = 0.0 if learner.prior_deviation is None else learner.prior_deviation**-2
     weights, total, errors, narrowest = np.zeros(len(observed)), np.zeros(len(observed)), [], float("inf")
-    for _ in range(learner.iterations):
+    for _ in range(learner.max_iterations):
         scores = [float(counts_of(problem, world) @ weights) + fixed_of(problem, world) for world in every]
         order = sorted(range(len(every)), key=lambda k: scores[k] + TIE * wrong[k], reverse=True)
         if len(every) > 1:
             narrowest = min(narrowest, scores[order[0]] - scores[order[1]])
         errors.append(wrong[order[0]])
-        gradient = (observed - counts_of(problem, every[order[0]])) / scale - decay * weights
+        gradient = (observed - counts_of(problem, every[order[0]])) / scale - learner.strength * weights
         weights = weights + learner.learning_rate * gradient
         total = total + weights
-    return weights, total / learner.iterations, errors, narrowest
+    return weights, total / learner.max_iterations, errors, narrowest
 
 
 @pytest.mark.parametrize("per_clause", [True, False])
@@ -58,7 +57,7 @@ def test_weights_are_those_of_the_rule(seed: int, per_clause: bool) -> None:
     # Soft evidence with random digits, so that no two worlds have the same score.
     prior = np.random.default_rng(seed).normal(0, 0.5, problem.atoms).tolist()
     problem = Problem(**{**vars(problem), "prior": prior})
-    kinds: list[dict[str, object]] = [{"average": True}, {"average": False, "prior_deviation": None}]
+    kinds: list[dict[str, object]] = [{"average": True}, {"average": False, "strength": 0.0}]
     for kind in kinds:
         seen: list[Iteration] = []
         learner = VotedPerceptron(0.3, 8, per_clause=per_clause, **kind)  # type: ignore[arg-type]
@@ -91,7 +90,7 @@ def test_ties_count_as_errors_or_as_the_solver_has_them() -> None:
 def test_every_inference_learns_from_the_labels(name: str, inference: HowWorlds, iterations: int) -> None:
     problem, truth = COUPLED[name], LABELS[name]
     seen: list[Iteration] = []
-    learner = VotedPerceptron(0.1, iterations, inference=inference, prior_deviation=None, random_state=2)
+    learner = VotedPerceptron(0.1, iterations, inference=inference, strength=0.0, random_state=2)
     one = learner._learn(training(problem, truth), seen.append)
     assert min(each.errors or 0 for each in seen) < (seen[0].errors or 0)
     assert one.tobytes() == learner._learn(training(problem, truth), seen.append).tobytes()
@@ -125,10 +124,10 @@ def test_a_conflict_names_its_clauses() -> None:
     ("wrong", "message"),
     [
         ({"learning_rate": 0.0}, "learning_rate=0.0 is not a finite number above 0: without it nothing is learned"),
-        ({"iterations": 0}, "iterations=0"),
+        ({"max_iterations": 0}, "max_iterations=0"),
         ({"per_clause": 1}, "per_clause=1: give True or False"),
         ({"average": "no"}, "average='no'"),
-        ({"prior_deviation": -1.0}, "prior_deviation=-1.0"),
+        ({"strength": -1.0}, "strength=-1.0"),
         ({"inference": "lp"}, "inference='lp': choose 'exact', 'relaxed' or 'walksat'"),
         ({"ties": "last"}, "ties='last': choose 'errors' or 'first'"),
     ],
@@ -142,7 +141,9 @@ def test_fit_keeps_iterations() -> None:
     db = sqlrl.connect()
     db.load("Word", [("d1", "good"), ("d2", "bad"), ("d3", "good")], types=["doc", "word"])
     db.load("Liked", [("d1",), ("d3",)], types=["doc"], target=True)
-    fit = VotedPerceptron(iterations=5).fit(db, sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)"))
+    fit = VotedPerceptron(max_iterations=5).fit(
+        db, sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)")
+    )
     assert fit.iterations_.column("errors").to_pylist() == [3, 0, 0, 0, 0]
     assert fit.iterations_.column("damping").null_count == 5
     # Two groundings of "good", none of them true in the first world: 2 / 2 * 0.001, then only the prior.

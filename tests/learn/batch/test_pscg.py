@@ -32,7 +32,7 @@ def test_exact_moments_lead_to_the_optimum(seed: int, deviation: float) -> None:
     problem, truth = random_problem(seed, longest=1)
     every = enumerate_worlds(problem)
     seen: list[Iteration] = []
-    learner = PSCG(1000, moments="exact", tolerance=1e-15, prior_deviation=deviation)
+    learner = PSCG(1000, moments="exact", tolerance=1e-15, strength=deviation**-2)
     weights = learner._learn(training(problem, truth), seen.append)
     expected = every.optimum(counts_of(problem, truth), deviation**-2)
     assert np.allclose(weights, expected, rtol=0, atol=1e-6)
@@ -174,11 +174,11 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"iterations": 0}, "iterations=0: give an integer of at least 1"),
+        ({"max_iterations": 0}, "max_iterations=0: give an integer of at least 1"),
         ({"samples": 1}, "samples=1: give an integer of at least 2"),
         ({"samples": 5, "most_samples": 4}, "most_samples=4: give an integer of at least 5"),
         ({"burn_in": -1}, "burn_in=-1"),
-        ({"prior_deviation": 0.0}, "prior_deviation=0.0 is not a finite number above 0: or give None for no prior"),
+        ({"strength": -0.5}, "strength=-0.5 is not a finite number of at least 0: use 0 for no penalty"),
         ({"damping": -1.0}, "damping=-1.0"),
         ({"distrust": 0.8}, "distrust=0.8 is above 0.75"),
         ({"tolerance": float("nan")}, "tolerance=nan"),
@@ -221,7 +221,7 @@ def test_fit_keeps_iterations_and_weights() -> None:
     assert fit.iterations_.column("damping").to_pylist()[0] == 100.0
     assert fit.rejected_ >= 0
     assert fit.converged_ is False
-    assert "PSCG(iterations=4, random_state=1)" in repr(fit)
+    assert "PSCG(max_iterations=4, random_state=1)" in repr(fit)
     stored = db.sql(f'select * exclude (run) from "sqlrl".iteration where run = {fit.run_} order by iteration')
     assert stored.to_arrow_table().to_pylist() == fit.iterations_.to_pylist()
     again = PSCG(4, random_state=1).fit(db, sqlrl.parse_mln(SMOKING))

@@ -141,10 +141,10 @@ def silent() -> sqlrl.Database:
 @pytest.mark.parametrize(
     "learner",
     [
-        lambda **given: sqlrl.MaxMargin(C=0.3, penalty="l1", **given),
+        lambda **given: sqlrl.MaxMargin(strength=3.3333333333333335, penalty="l1", **given),
         lambda **given: sqlrl.PseudoLikelihood("l1", 0.03, discriminative=True, **given),
         lambda **given: sqlrl.PSCG(moments="exact", **given),
-        lambda **given: sqlrl.baselines.VotedPerceptron(0.1, 5, average=False, prior_deviation=None, **given),
+        lambda **given: sqlrl.baselines.VotedPerceptron(0.1, 5, average=False, strength=0.0, **given),
     ],
     ids=["max-margin", "pseudo-likelihood", "pscg", "voted-perceptron"],
 )

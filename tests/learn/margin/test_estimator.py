@@ -39,7 +39,7 @@ def documents() -> sqlrl.Database:
 )
 def test_what_can_be_separated_is_separated(penalty: str, loss: str, five: sqlrl.Database) -> None:
     db = five
-    fit = sqlrl.MaxMargin(C=100.0, penalty=penalty, loss=loss).fit(db, sqlrl.parse_mln(WORDS))
+    fit = sqlrl.MaxMargin(strength=0.01, penalty=penalty, loss=loss).fit(db, sqlrl.parse_mln(WORDS))
     assert db.evaluate(db.predict(fit.model)).f1 == 1
     rows = fit.iterations_.to_pylist()
     assert [row["iteration"] for row in rows] == list(range(1, len(rows) + 1))
@@ -56,31 +56,31 @@ def test_what_can_be_separated_is_separated(penalty: str, loss: str, five: sqlrl
 def test_the_1_norm_leaves_most_weights_0(five: sqlrl.Database) -> None:
     db = five
     squared, absolute = (
-        sqlrl.MaxMargin(C=10.0, penalty=penalty, epsilon=1e-7).fit(db, sqlrl.parse_mln(WORDS))
+        sqlrl.MaxMargin(strength=0.1, penalty=penalty, epsilon=1e-7).fit(db, sqlrl.parse_mln(WORDS))
         for penalty in ("l2", "l1")
     )
     assert np.count_nonzero(absolute.weights_) < np.count_nonzero(squared.weights_)
     assert np.abs(absolute.weights_).sum() <= np.abs(squared.weights_).sum() + 1e-6
 
 
-def test_of_several_c_the_one_with_the_best_f1_on_training_is_taken() -> None:
+def test_of_several_strengths_the_one_with_the_best_f1_on_training_is_taken() -> None:
     db = sqlrl.connect()
     words = [("d1", "x"), ("d1", "y"), ("d2", "x"), ("d3", "x"), ("d4", "x")]
     db.load("Word", words, types=["doc", "word"], example="doc")
     db.load("Liked", [("d1",)], types=["doc"], target=True)
     model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)")
     # With tiny weights the three documents with x alone outvote the y of the first.
-    fit = sqlrl.MaxMargin(C=[10.0, 1e-6, 4.0]).fit(db, model)
+    fit = sqlrl.MaxMargin(strength=[0.1, 1000000.0, 0.25]).fit(db, model)
     rows = fit.choices_.to_pylist()
-    assert [(row["C"], row["f1"], row["chosen"]) for row in rows] == [
-        (1e-6, 0.75, False),
-        (4.0, 1.0, True),
-        (10.0, 1.0, False),
+    assert [(row["strength"], row["C"], row["f1"], row["chosen"]) for row in rows] == [
+        (1e6, 1e-6, 0.75, False),
+        (0.25, 4.0, 1.0, True),
+        (0.1, 10.0, 1.0, False),
     ]
     assert fit.gap_ == rows[1]["gap"]
-    kept = db.sql("select value, score, chosen from sqlrl.tuning order by value").fetchall()
-    assert kept == [(row["C"], row["f1"], row["chosen"]) for row in rows]
-    alone = sqlrl.MaxMargin(C=4.0).fit(db, model)
+    kept = db.sql("select value, score, chosen from sqlrl.tuning order by value desc").fetchall()
+    assert kept == [(row["strength"], row["f1"], row["chosen"]) for row in rows]
+    alone = sqlrl.MaxMargin(strength=0.25).fit(db, model)
     (row,) = alone.choices_.to_pylist()
     assert row["f1"] is None
     assert row["objective"] == pytest.approx(rows[1]["objective"], abs=1.1 * 4 * 4 * 0.001)
@@ -99,7 +99,7 @@ def test_a_hard_transitive_clause_and_recursive_clauses_take_part(separation: st
         "Big(x) ^ !Big(y) => Better(x, y)\nOld(x) => Better(x, y)\nBetter(x, y) => !Better(y, x)\n"
         "Better(x, y) ^ Better(y, z) => Better(x, z)."
     )
-    fit = sqlrl.MaxMargin(C=1.0, separation=separation).fit(db, model)
+    fit = sqlrl.MaxMargin(strength=1.0, separation=separation).fit(db, model)
     assert len(fit.infeasible_.clause) == 0
     assert fit.gap_ <= 1.1 * 0.001 + 1e-6 or separation == "relaxed"
     weight = {row["clause"]: row["weight"] for row in fit.clauses().to_pylist()}
@@ -123,7 +123,7 @@ def test_with_a_hard_transitive_clause_alone_no_cuts_are_needed(penalty: str) ->
     )
     bounds = {}
     for separation in ("relaxed", "exact"):
-        fit = sqlrl.MaxMargin(C=1.0, penalty=penalty, separation=separation, epsilon=1e-4).fit(db, model)
+        fit = sqlrl.MaxMargin(strength=1.0, penalty=penalty, separation=separation, epsilon=1e-4).fit(db, model)
         assert len(fit.infeasible_.clause) == 0
         assert fit.gap_ <= 1.1e-4 + 1e-6
         (row,) = fit.choices_.to_pylist()
@@ -145,7 +145,7 @@ def test_labels_that_break_a_hard_clause_are_named_and_still_learned_from(penalt
         "Good(drug)\nChosen(drug)\nOther(drug, drug)\nGood(x) => Chosen(x)\nOther(x, y) => !Chosen(x) v !Chosen(y)."
     )
     with pytest.warns(InfeasibleTruthWarning, match=r"(?s)Other\(x, y\).*1 grounding"):
-        fit = sqlrl.MaxMargin(C=100.0, penalty=penalty).fit(db, model)
+        fit = sqlrl.MaxMargin(strength=0.01, penalty=penalty).fit(db, model)
     # A world lacks one of both, so that w >= 1 keeps the margin.
     assert fit.weights_.max() == pytest.approx(1.0, abs=2e-3)
     assert fit.gap_ <= 1.1 * 0.001 * 100 + 1e-6
@@ -165,7 +165,7 @@ def test_hard_clauses_that_cannot_all_hold_are_refused_though_fractional_worlds_
 def test_a_run_that_stops_early_says_how_far_it_is(five: sqlrl.Database) -> None:
     db = five
     with pytest.warns(ConvergenceWarning, match=r"stopped after 2 iterations.* at most \d.* above the least one"):
-        fit = sqlrl.MaxMargin(C=100.0, max_iterations=2).fit(db, sqlrl.parse_mln(WORDS))
+        fit = sqlrl.MaxMargin(strength=0.01, max_iterations=2).fit(db, sqlrl.parse_mln(WORDS))
     assert fit.iterations_.num_rows == 2
     assert fit.gap_ > 0
     assert "above the least" in repr(fit)
@@ -179,42 +179,42 @@ def test_an_interrupted_run_leaves_a_database_that_works() -> None:
         if iteration.iteration == 2:
             raise KeyboardInterrupt
 
-    fit = sqlrl.MaxMargin(C=100.0)
+    fit = sqlrl.MaxMargin(strength=0.01)
     with pytest.raises(KeyboardInterrupt):
         fit.fit(db, sqlrl.parse_mln(WORDS), callback=stop)
     (row,) = fit.choices_.to_pylist()
     assert (row["iterations"], row["gap"], row["weights"]) == (2, fit.gap_, np.count_nonzero(fit.weights_))
     assert fit.gap_ > 1.1 * 5 * 0.001 * 100
-    again = sqlrl.MaxMargin(C=100.0).fit(db, sqlrl.parse_mln(WORDS))
+    again = sqlrl.MaxMargin(strength=0.01).fit(db, sqlrl.parse_mln(WORDS))
     assert db.evaluate(db.predict(again.model)).f1 == 1
 
 
 def test_the_same_run_twice_gives_the_same_weights(five: sqlrl.Database) -> None:
-    one, two = (sqlrl.MaxMargin(C=5.0).fit(five, sqlrl.parse_mln(WORDS)).weights_ for _ in range(2))
+    one, two = (sqlrl.MaxMargin(strength=0.2).fit(five, sqlrl.parse_mln(WORDS)).weights_ for _ in range(2))
     assert one.tobytes() == two.tobytes()
 
 
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"C": 0}, "C=0 is not a finite number above 0"),
-        ({"C": []}, "C=\\[\\] has no value"),
-        ({"C": [1, "x"]}, "C='x' is not a finite number"),
-        ({"C": "10"}, "C='10' is not a finite number"),
+        ({"strength": 0}, "strength=0 is not a finite number above 0"),
+        ({"strength": []}, "strength=\\[\\] has no value"),
+        ({"strength": [1, "x"]}, "strength='x' is not a finite number"),
+        ({"strength": "10"}, "strength='10' is not a finite number"),
         ({"penalty": "l3"}, "penalty='l3': choose 'l1' or 'l2'"),
         ({"loss": "f1"}, "loss='f1': choose 'hamming' or 'zero-one'"),
         ({"separation": "mpe"}, "separation='mpe': choose 'relaxed' or 'exact'"),
         ({"epsilon": 0}, "epsilon=0 is not a finite number above 0"),
         ({"max_iterations": 0}, "max_iterations=0"),
         ({"cache": 0}, "cache=0"),
-        ({"folds": 1, "C": [1, 2]}, "folds=1: give an integer of at least 2"),
+        ({"folds": 1, "strength": [1, 2]}, "folds=1: give an integer of at least 2"),
         (
             {"folds": 7},
-            r"folds=7 says how examples are held out to choose C, and C=1 is only one value: give several",
+            r"folds=7 says how examples are held out to choose a strength, and strength=1 is only one value: give several",
         ),
         (
-            {"folds": 3, "C": [2, 2.0]},
-            r"C=2 is only one value: give several to choose from, or leave folds out",
+            {"folds": 3, "strength": [2, 2.0]},
+            r"strength=2 is only one value: give several to choose from, or leave folds out",
         ),
     ],
 )
@@ -239,8 +239,8 @@ LIKED = "Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)"
 @pytest.mark.slow
 def test_with_folds_the_c_is_taken_that_predicts_held_out_examples_best() -> None:
     db, model, values = noisy(), sqlrl.parse_mln(LIKED), [0.02, 100.0]
-    seen = sqlrl.MaxMargin(values).fit(db, model)
-    held = sqlrl.MaxMargin(values, folds=5).fit(db, model)
+    seen = sqlrl.MaxMargin(strength=[1 / value for value in values]).fit(db, model)
+    held = sqlrl.MaxMargin(strength=[1 / value for value in values], folds=5).fit(db, model)
     # Words of their own make every label right that was seen.
     assert [row["f1"] for row in seen.choices_.to_pylist()] == [pytest.approx(5 / 6, abs=0.1), 1.0]
     assert [row["chosen"] for row in seen.choices_.to_pylist()] == [False, True]
@@ -250,22 +250,24 @@ def test_with_folds_the_c_is_taken_that_predicts_held_out_examples_best() -> Non
     assert small["gap"] is not None
     assert {large[name] for name in ("objective", "bound", "gap", "iterations", "weights")} == {None}
     # The weights are those of all examples.
-    alone = sqlrl.MaxMargin(0.02).fit(db, model)
+    alone = sqlrl.MaxMargin(strength=50.0).fit(db, model)
     assert held.weights_ == pytest.approx(alone.weights_, abs=1e-9)
     tuned = db.sql(f"select value, score, chosen from sqlrl.tuning where run = {held.run_} order by value")
-    assert tuned.fetchall() == [(row["C"], row["f1"], row["chosen"]) for row in held.choices_.to_pylist()]
+    assert tuned.fetchall() == [(row["strength"], row["f1"], row["chosen"]) for row in held.choices_.to_pylist()]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ValidationWarning", "ignore::sqlrl.errors.LabelWarning")
 def test_held_out_f1_is_that_of_weights_trained_without_these_examples() -> None:
     db, model = noisy(3), sqlrl.parse_mln(LIKED)
-    found = [row["f1"] for row in sqlrl.MaxMargin([0.05, 50.0], folds=3).fit(db, model).choices_.to_pylist()]
+    found = [row["f1"] for row in sqlrl.MaxMargin(strength=[20.0, 0.02], folds=3).fit(db, model).choices_.to_pylist()]
     names = [f"d{i:02}" for i in range(3)]
     for value, f1 in zip((0.05, 50.0), found, strict=True):
         own = []
         for name in names:
-            fit = sqlrl.MaxMargin(value).fit(db, model, examples=[other for other in names if other != name])
+            fit = sqlrl.MaxMargin(strength=1 / value).fit(
+                db, model, examples=[other for other in names if other != name]
+            )
             wrong = db.evaluate(db.predict(fit.model_, examples=[name])).total
             own.append(1.0 - wrong.false_positives - wrong.false_negatives)
         # A document has one atom: its F1 is 1 where that is right, else 0.
@@ -277,7 +279,7 @@ def test_folds_need_examples_that_can_be_held_out() -> None:
     db.load("Word", [("d1", "x"), ("d2", "y")], types=["doc", "word"])
     db.load("Liked", [("d1",)], types=["doc"], target=True)
     with pytest.raises(InputError, match="folds=3, but there is only one mega-example to hold out: load the data with"):
-        sqlrl.MaxMargin([0.1, 1.0], folds=3).fit(db, sqlrl.parse_mln(LIKED))
+        sqlrl.MaxMargin(strength=[10.0, 1.0], folds=3).fit(db, sqlrl.parse_mln(LIKED))
 
 
 def test_folds_that_leave_labels_of_one_kind_are_told() -> None:
@@ -285,18 +287,18 @@ def test_folds_that_leave_labels_of_one_kind_are_told() -> None:
     db.load("Word", [(f"d{i}", "x" if i else "y") for i in range(4)], types=["doc", "word"], example="doc")
     db.load("Liked", [("d0",)], types=["doc"], target=True)
     with pytest.warns(ValidationWarning, match="without part [12] of 2 all labels are false, so that nothing tells"):
-        sqlrl.MaxMargin([0.1, 1.0], folds=2).fit(db, model)
+        sqlrl.MaxMargin(strength=[10.0, 1.0], folds=2).fit(db, model)
 
 
 def test_trainings_that_hold_examples_out_and_stop_early_are_told() -> None:
     db, model = noisy(12), sqlrl.parse_mln(LIKED)
     with pytest.warns(ConvergenceWarning) as told:
-        fit = sqlrl.MaxMargin([0.02, 100.0], loss="zero-one", folds=3, max_iterations=1).fit(db, model)
+        fit = sqlrl.MaxMargin(strength=[50.0, 0.01], loss="zero-one", folds=3, max_iterations=1).fit(db, model)
     first = str(told[0].message)
     assert first.startswith(
-        "6 of 6 trainings that held examples out to choose C stopped before epsilon=0.001 was reached"
+        "6 of 6 trainings that held examples out to choose a strength stopped before epsilon=0.001 was reached"
     )
-    # The last training goes through the values of C up to the chosen one, as those did.
+    # The last training goes through the strengths down to the chosen one, as those did.
     rows = fit.choices_.to_pylist()
     chosen = next(k for k, row in enumerate(rows) if row["chosen"])
     assert [row["iterations"] for row in rows] == [1 if k <= chosen else None for k in range(2)]

@@ -13,11 +13,11 @@ from sqlrl.training.records import Iteration
 from tests.learn.stopped import kill
 
 LEARNERS: dict[str, tuple[type[SoftEstimator], dict[str, Any]]] = {
-    "pseudo": (sqlrl.SoftPseudoLikelihood, {"prior": 0.01}),
-    "many rules": (sqlrl.SoftPseudoLikelihood, {"prior": 0.01}),
-    "piecewise": (sqlrl.SoftPiecewiseLikelihood, {"prior": 0.01}),
-    "steps": (sqlrl.SoftPiecewiseLikelihood, {"prior": 0.01, "method": "steps", "steps": 8}),
-    "map": (sqlrl.SoftMapLikelihood, {"iterations": 8}),
+    "pseudo": (sqlrl.SoftPseudoLikelihood, {"strength": 0.01}),
+    "many rules": (sqlrl.SoftPseudoLikelihood, {"strength": 0.01}),
+    "piecewise": (sqlrl.SoftPiecewiseLikelihood, {"strength": 0.01}),
+    "steps": (sqlrl.SoftPiecewiseLikelihood, {"strength": 0.01, "method": "steps", "steps": 8}),
+    "map": (sqlrl.SoftMapLikelihood, {"max_iterations": 8}),
 }
 EXACT = ("steps", "map")
 """Those whose resumed runs are those of runs that were never stopped, byte for byte."""

@@ -29,10 +29,12 @@ def tug(atoms: int) -> HingeNetwork:
 @pytest.mark.parametrize("atoms", [1, 50])
 def test_the_most_probable_state_becomes_the_labels(label: float, atoms: int) -> None:
     """Without penalties the gradient is 0 where it is, and steps divided by ground rules do not depend on how many there are."""
-    found = SoftMapLikelihood(prior=0, iterations=2000, average=False).learn(tug(atoms), np.full(atoms, label), balance)
+    found = SoftMapLikelihood(strength=0, max_iterations=2000, average=False).learn(
+        tug(atoms), np.full(atoms, label), balance
+    )
     assert found.weights[0] / found.weights.sum() == pytest.approx(label, abs=1e-6)
     assert np.abs(found.gradient).max() < 1e-4
-    assert found.weights == pytest.approx(SoftMapLikelihood(prior=0, iterations=2000, average=False).learn(tug(1), np.full(1, label), balance).weights)  # fmt: skip
+    assert found.weights == pytest.approx(SoftMapLikelihood(strength=0, max_iterations=2000, average=False).learn(tug(1), np.full(1, label), balance).weights)  # fmt: skip
 
 
 def test_iterations_are_those_of_the_algorithm() -> None:
@@ -47,7 +49,7 @@ def test_iterations_are_those_of_the_algorithm() -> None:
 
     seen: list[Iteration] = []
     start = np.array([0.3, 1.0, 2.0, 0.01])
-    learner = SoftMapLikelihood(learning_rate=0.7, iterations=5, prior=0.2, l1=0.1)
+    learner = SoftMapLikelihood(learning_rate=0.7, max_iterations=5, penalty="elastic", strength=[0.2, 0.1])
     found = learner.learn(network, truth, solve, start=start, report=seen.append)
     kept = list(warms)
     ground = np.array([network.multiplicity[network.rule == r].sum() for r in range(4)])
@@ -69,7 +71,7 @@ def test_iterations_are_those_of_the_algorithm() -> None:
 def test_a_weight_never_falls_below_0() -> None:
     """Its label is 0, so the rule that says 1 loses all."""
     network = hinge_network([(0, {0: -1.0}, 1.0, 1), (1, {0: 1.0}, 0.0, 1)])
-    found = SoftMapLikelihood(learning_rate=5.0, prior=0, average=False).learn(
+    found = SoftMapLikelihood(learning_rate=5.0, strength=0, average=False).learn(
         network, np.zeros(1), lambda n, w, y: np.array([float(w[0] >= w[1])])
     )
     assert found.weights.tolist() == [0.0, 6.0]
@@ -77,7 +79,7 @@ def test_a_weight_never_falls_below_0() -> None:
 
 def test_hard_rules_and_rules_without_hinges_get_no_weight() -> None:
     network = hinge_network([(0, {0: -1.0}, 1.0, 1), (1, {0: 1.0}, -0.5, 1)], rules=3, hard=[1])
-    found = SoftMapLikelihood(iterations=3).learn(network, np.array([0.4]), lambda n, w, y: np.array([0.5]))
+    found = SoftMapLikelihood(max_iterations=3).learn(network, np.array([0.4]), lambda n, w, y: np.array([0.5]))
     assert found.weights[1:].tolist() == [0.0, 0.0]
     assert found.weights[0] > 0
 
@@ -96,7 +98,7 @@ def test_what_is_no_state_is_refused(state: Floats, kind: type[Exception], messa
 
 
 def test_rounded_states_are_states() -> None:
-    found = SoftMapLikelihood(iterations=1, prior=0, average=False).learn(
+    found = SoftMapLikelihood(max_iterations=1, strength=0, average=False).learn(
         tug(1), np.ones(1), lambda n, w, y: np.array([-1e-9])
     )
     assert found.weights == pytest.approx([1.2, 0.8])
@@ -117,7 +119,8 @@ def test_labels_are_checked(truth: list[float], message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"learning_rate": -1.0}, {"iterations": 0}, {"prior": -1}, {"average": "yes"}, {"l1": np.nan}]
+    "parameters",
+    [{"learning_rate": -1.0}, {"max_iterations": 0}, {"strength": -1}, {"average": "yes"}, {"strength": np.nan}],
 )
 def test_parameters_are_checked(parameters: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"{next(iter(parameters))}="):

@@ -29,7 +29,7 @@ def score(network: Any, truth: Floats, rule: int, w: float, prior: float, l1: fl
 )
 def test_each_weight_is_that_of_a_search(seed: int, prior: float, l1: float) -> None:
     network, truth = random_network(seed, rules=6, hinges=30), random_truth(seed)
-    found = SoftPiecewiseLikelihood(prior=prior, l1=l1).learn(network, truth)
+    found = SoftPiecewiseLikelihood(penalty="elastic", strength=[prior, l1]).learn(network, truth)
     assert found.converged
     assert found.optimality <= 1e-8
     total = 0.0
@@ -57,9 +57,9 @@ def test_each_weight_is_that_of_a_search(seed: int, prior: float, l1: float) -> 
 def test_each_weight_is_that_of_the_rule_alone(seed: int) -> None:
     """The pseudo-likelihood of a model with one rule, by another method."""
     network, truth = random_network(seed, rules=5, hinges=25), random_truth(seed)
-    found = SoftPiecewiseLikelihood(prior=0.05).learn(network, truth)
+    found = SoftPiecewiseLikelihood(strength=0.05).learn(network, truth)
     for rule in range(5):
-        alone = SoftPseudoLikelihood(prior=0.05, tolerance=1e-11).learn(only(network, rule), truth)
+        alone = SoftPseudoLikelihood(strength=0.05, tolerance=1e-11).learn(only(network, rule), truth)
         assert found.weights[rule] == pytest.approx(alone.weights[rule], rel=1e-6, abs=1e-9)
 
 
@@ -71,7 +71,7 @@ def test_a_rule_that_labels_speak_against_has_exactly_0() -> None:
     weights = SoftPiecewiseLikelihood().learn(network, truth).weights
     assert weights[:5].tolist() == [0.0] * 5
     assert (np.diff(weights[4:]) > 0).all()
-    lasso = SoftPiecewiseLikelihood(prior=0, l1=2.0).learn(network, truth).weights
+    lasso = SoftPiecewiseLikelihood(penalty="l1", strength=2.0).learn(network, truth).weights
     assert lasso[:7].tolist() == [0.0] * 7
     assert (lasso[7:] > 0).all()
 
@@ -81,7 +81,7 @@ def test_weights_are_right_over_twelve_powers_of_ten() -> None:
     sizes = 10.0 ** -np.arange(0.0, 6.5, 0.5)
     listed = [(r, {r: 1.0}, 0.0, 1) for r in range(len(sizes))]
     network = hinge_network(listed, squared=range(len(sizes)))
-    found = SoftPiecewiseLikelihood(prior=0, tolerance=1e-15).learn(network, sizes)
+    found = SoftPiecewiseLikelihood(strength=0, tolerance=1e-15).learn(network, sizes)
     assert found.weights[0] == 0
     assert found.weights[3:] == pytest.approx(1 / (2 * sizes[3:] ** 2), rel=1e-3)
     assert (np.abs(found.gradient[3:]) < 1e-15).all()
@@ -90,12 +90,12 @@ def test_weights_are_right_over_twelve_powers_of_ten() -> None:
 def test_the_best_weights_do_not_depend_on_a_start_and_rounds_are_few() -> None:
     network, truth = random_network(3, rules=20, hinges=200, atoms=12), random_truth(3, 12)
     seen: list[Iteration] = []
-    cold = SoftPiecewiseLikelihood(prior=0.01).learn(network, truth, report=seen.append)
+    cold = SoftPiecewiseLikelihood(strength=0.01).learn(network, truth, report=seen.append)
     assert cold.weights.any()
     assert 0 < len(seen) == cold.iterations <= 12
-    warm = SoftPiecewiseLikelihood(prior=0.01).learn(network, truth, start=cold.weights * 1.5)
+    warm = SoftPiecewiseLikelihood(strength=0.01).learn(network, truth, start=cold.weights * 1.5)
     assert warm.weights == pytest.approx(cold.weights, rel=1e-6, abs=1e-9)
-    again = SoftPiecewiseLikelihood(prior=0.01).learn(network, truth)
+    again = SoftPiecewiseLikelihood(strength=0.01).learn(network, truth)
     assert again.weights.tobytes() == cold.weights.tobytes()
 
 
@@ -103,7 +103,7 @@ def test_the_best_weights_do_not_depend_on_a_start_and_rounds_are_few() -> None:
 def test_steps_are_those_of_the_algorithm(per_rule: bool) -> None:
     """Algorithm 2 with the right sign, written out with numerical gradients."""
     network, truth = random_network(8, rules=3, hinges=12), random_truth(8)
-    learner = SoftPiecewiseLikelihood(method="steps", steps=4, learning_rate=0.3, prior=0.5, per_rule=per_rule)
+    learner = SoftPiecewiseLikelihood(method="steps", steps=4, learning_rate=0.3, strength=0.5, per_rule=per_rule)
     found = learner.learn(network, truth)
     alone = [only(network, r) for r in range(3)]
     ground = [each.multiplicity @ np.diff(each.pointer) for each in alone]
@@ -138,9 +138,9 @@ def test_a_rule_that_is_never_violated_is_refused_by_number() -> None:
     with pytest.raises(
         UnboundedWeightError, match=r"never violate rule 0, rule 2, so that their weights would be infinite"
     ) as error:
-        SoftPiecewiseLikelihood(prior=0).learn(network, truth)
+        SoftPiecewiseLikelihood(strength=0).learn(network, truth)
     assert error.value.rules == (0, 2)
-    for penalty in ({"prior": 1e-4}, {"prior": 0, "l1": 1e-4}):
+    for penalty in ({"strength": 1e-4}, {"penalty": "l1", "strength": 1e-4}):
         found = SoftPiecewiseLikelihood(**penalty).learn(network, truth)
         assert found.converged
         assert np.flatnonzero(found.weights).tolist() == [0, 2]
@@ -176,8 +176,8 @@ def test_equal_rows_are_integrated_once() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"prior": -1e-9}, "prior="),
-        ({"l1": float("nan")}, "l1=nan"),
+        ({"strength": -1e-9}, "strength="),
+        ({"penalty": "l1", "strength": float("nan")}, "strength=nan"),
         ({"method": "newton"}, "method='newton': choose 'exact' or 'steps'"),
         ({"steps": 0}, "steps=0"),
         ({"learning_rate": 0.0}, "learning_rate=0.0"),

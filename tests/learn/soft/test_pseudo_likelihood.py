@@ -29,7 +29,7 @@ seeds = st.integers(0, 10**6)
 def test_value_and_derivatives(seed: int, power: float) -> None:
     network, truth = random_network(seed), random_truth(seed)
     weights = np.random.default_rng(seed).random(4) * 10.0**power
-    function = PenalisedPseudoLikelihood(atom_hinges(network, truth), prior=0.7, l1=0.3)
+    function = PenalisedPseudoLikelihood(atom_hinges(network, truth), l2=0.7, l1=0.3)
     value, gradient = function(weights)
 
     def wanted(w: Floats) -> float:
@@ -72,7 +72,7 @@ def best(network: Any, truth: Floats, prior: float, l1: float) -> tuple[Floats, 
 )
 def test_the_maximum_is_scipys(seed: int, prior: float, l1: float) -> None:
     network, truth = random_network(seed, hinges=20), random_truth(seed)
-    found = SoftPseudoLikelihood(prior=prior, l1=l1, tolerance=1e-9).learn(network, truth)
+    found = SoftPseudoLikelihood(penalty="elastic", strength=[prior, l1], tolerance=1e-9).learn(network, truth)
     weights, value = best(network, truth, prior, l1)
     assert found.converged
     assert found.optimality <= 1e-9 * max(1.0, atom_hinges(network, truth).observed.max())
@@ -87,7 +87,7 @@ def test_the_maximum_is_scipys(seed: int, prior: float, l1: float) -> None:
 def test_steps_go_along_the_gradient(per_rule: bool) -> None:
     """Against numerical gradients of the oracle."""
     network, truth = random_network(8, rules=3, hinges=12), random_truth(8)
-    learner = SoftPseudoLikelihood(method="steps", steps=4, learning_rate=0.3, prior=0.5, per_rule=per_rule)
+    learner = SoftPseudoLikelihood(method="steps", steps=4, learning_rate=0.3, strength=0.5, per_rule=per_rule)
     found = learner.learn(network, truth)
     ground = atom_hinges(network, truth).ground
     weights = np.zeros(3)
@@ -115,7 +115,7 @@ def test_many_steps_end_where_the_maximum_is() -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_any_start_leads_to_the_same_weights(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     network, truth = random_network(seed, hinges=25), random_truth(seed)
-    learner = SoftPseudoLikelihood(prior=0.01, tolerance=1e-10)
+    learner = SoftPseudoLikelihood(strength=0.01, tolerance=1e-10)
     cold = learner.learn(network, truth)
     for start in (np.full(4, 1e4), np.array([0.0, 5.0, 1e-9, 80.0])):
         assert learner.learn(network, truth, start=start).weights == pytest.approx(cold.weights, rel=1e-7, abs=1e-9)
@@ -145,7 +145,7 @@ def test_weights_that_labels_were_drawn_with_are_found_again(squared: bool) -> N
     share = np.cumsum(np.exp(-energy), axis=0)
     drawn = (share < random.random(5000) * share[-1]).sum(axis=0)
     network = hinge_network(listed, squared=range(3) if squared else ())
-    found = SoftPseudoLikelihood(prior=1e-6).learn(network, y[drawn, 0])
+    found = SoftPseudoLikelihood(strength=1e-6).learn(network, y[drawn, 0])
     assert found.converged
     information = PenalisedPseudoLikelihood(atom_hinges(network, y[drawn, 0]), 0.0).information(
         found.weights, np.arange(3)
@@ -159,7 +159,7 @@ def test_large_weights_are_found_where_labels_are_extreme() -> None:
     """One squared hinge 1 - y with the label 1 - d: without a prior the weight is near 1 / (2 d^2), where d^2 is the mean of a half of a bell."""
     for d in (1e-1, 1e-2, 1e-3):
         network = hinge_network([(0, {0: -1.0}, 1.0, 1)], squared=[0])
-        found = SoftPseudoLikelihood(prior=0, tolerance=1e-14, max_iterations=500).learn(network, np.array([1 - d]))
+        found = SoftPseudoLikelihood(strength=0, tolerance=1e-14, max_iterations=500).learn(network, np.array([1 - d]))
         assert found.weights[0] == pytest.approx(1 / (2 * d * d), rel=1e-6)
 
 
@@ -168,8 +168,8 @@ def test_a_prior_is_per_rule_and_ground_rules_sum() -> None:
     one = hinge_network([(0, {0: -1.0}, 1.0, 1)])
     many = hinge_network([(0, {i: -1.0}, 1.0, 1) for i in range(10)])
     truth = np.array([0.9])
-    found = SoftPseudoLikelihood(prior=0.1, tolerance=1e-12).learn(one, truth)
-    wide = SoftPseudoLikelihood(prior=1.0, tolerance=1e-12).learn(many, np.repeat(truth, 10))
+    found = SoftPseudoLikelihood(strength=0.1, tolerance=1e-12).learn(one, truth)
+    wide = SoftPseudoLikelihood(strength=1.0, tolerance=1e-12).learn(many, np.repeat(truth, 10))
     assert found.weights == pytest.approx(wide.weights, rel=1e-9)
     assert wide.objective == pytest.approx(10 * found.objective)
 
@@ -207,19 +207,19 @@ def test_what_nothing_bounds_is_refused_by_number() -> None:
     with pytest.raises(
         UnboundedWeightError, match=r"never violate rule 0, rule 1, rule 2, rule 3, so that their"
     ) as error:
-        SoftPseudoLikelihood(prior=0).learn(network, truth)
+        SoftPseudoLikelihood(strength=0).learn(network, truth)
     assert error.value.rules == (0, 1, 2, 3)
-    assert SoftPseudoLikelihood(prior=1e-6).learn(network, truth).converged
-    assert SoftPseudoLikelihood(prior=0, l1=1e-3).learn(network, truth).converged
+    assert SoftPseudoLikelihood(strength=1e-6).learn(network, truth).converged
+    assert SoftPseudoLikelihood(penalty="l1", strength=1e-3).learn(network, truth).converged
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"prior": -1.0}, "prior=-1.0 is not a finite number of at least 0"),
-        ({"prior": float("nan")}, "prior=nan"),
-        ({"l1": -0.5}, "l1=-0.5"),
-        ({"l1": float("inf")}, "l1=inf"),
+        ({"strength": -1.0}, "strength=-1.0 is not a finite number of at least 0"),
+        ({"strength": float("nan")}, "strength=nan"),
+        ({"penalty": "elastic", "strength": [1.0, -0.5]}, "strength=-0.5"),
+        ({"penalty": "l1", "strength": float("inf")}, "strength=inf"),
         ({"tolerance": 0.0}, "tolerance=0.0 is not a finite number above 0"),
         ({"max_iterations": 0}, "max_iterations=0"),
         ({"unlabelled": "skip"}, "unlabelled='skip': choose 'error' or 'zero'"),

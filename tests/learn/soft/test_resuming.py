@@ -107,7 +107,7 @@ def test_a_run_can_be_stopped_twice_and_after_its_last_iteration(name: str, last
 def test_the_most_iterations_are_those_of_all_parts() -> None:
     db = sqlrl.connect(progress=False)
     load(db)
-    learner = sqlrl.SoftPseudoLikelihood(prior=1e-3, tolerance=1e-13, max_iterations=3)
+    learner = sqlrl.SoftPseudoLikelihood(strength=1e-3, tolerance=1e-13, max_iterations=3)
 
     def stop(iteration: Iteration) -> None:
         if iteration.iteration == 2:
@@ -145,7 +145,7 @@ CHANGED: list[tuple[Callable[[sqlrl.Database], object], str]] = [
     (lambda db: estimator("map").fit(db, model("map"), resume=0), "resume=0: give an integer of at least 1"),
     (lambda db: estimator("map").fit(db, model("map"), checkpoint=1), "checkpoint=1: give True or False"),
     (lambda db: estimator("steps").fit(db, model("map"), resume=1), "it is a run of SoftMapLikelihood, not of SoftPiece"),
-    (lambda db: estimator("map", prior=2.0).fit(db, model("map"), resume=1), r"it began with prior=1.0, not prior=2.0"),
+    (lambda db: estimator("map", strength=2.0).fit(db, model("map"), resume=1), r"it began with strength=1.0, not strength=2.0"),
     (lambda db: estimator("map").fit(db, model("map"), resume=1, start=True), "it began with start=None, not start=True"),
     (other_model, r"its model differs in rule 3: !Glad\(A\) then, .*'p0'.* now"),
     (other_data, "the data have changed since it began"),

@@ -220,9 +220,9 @@ def test_a_predicate_without_facts_is_all_false() -> None:
 def test_nothing_found_says_what_to_change() -> None:
     with (
         nullcontext(lent()) as db,
-        pytest.warns(NothingFoundWarning, match=r"lower penalty=5, or look whether predicates share"),
+        pytest.warns(NothingFoundWarning, match=r"lower literal_cost=5, or look whether predicates share"),
     ):
-        fit = sqlrl.MSL(penalty=5.0, max_literals=2).fit(db)
+        fit = sqlrl.MSL(literal_cost=5.0, max_literals=2).fit(db)
     assert len(fit.added_) == 0
     assert {row["clause"].split("(")[0] for row in fit.clauses()} == {"Professor", "AdvisedBy", "Wrote", "Tall"}
 
@@ -245,7 +245,7 @@ REFUSED: list[tuple[dict[str, Any], str, type[Exception], str]] = [
     ({"max_literals": 0}, "", InputError, "max_literals=0: give an integer of at least 1"),
     ({"max_variables": 0}, "", InputError, "max_variables=0: give an integer of at least 1"),
     ({"max_clauses": -1}, "", InputError, "max_clauses=-1: give an integer of at least 0"),
-    ({"penalty": -0.1}, "", InputError, "penalty=-0.1 is not a finite number of at least 0: 0.01 is the default"),
+    ({"literal_cost": -0.1}, "", InputError, "literal_cost=-0.1 is not a finite number of at least 0: 0.01 is the default"),
     ({"least_weight": float("nan")}, "", InputError, "least_weight=nan is not a finite number"),
     ({"strength": 0.0}, "", InputError, "strength=0.0 is not a finite number above 0"),
     ({"strategy": "best"}, "", InputError, "strategy='best'"),

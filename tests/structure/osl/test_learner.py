@@ -320,7 +320,7 @@ def test_clauses_and_weights_are_those_of_the_printed_algorithm(
     case = Case(seed)
     program = case.program(RULES if rules else "")
     lam, eta, delta = RATES
-    parameters = OSL("modes.txt", regularization=lam, learning_rate=eta, delta=delta, ties="first", max_length=longest, min_count_difference=least).parameters()  # fmt: skip
+    parameters = OSL("modes.txt", strength=lam, learning_rate=eta, delta=delta, ties="first", max_length=longest, min_count_difference=least).parameters()  # fmt: skip
     types = {name: info.types for name, info in program.layout.predicates.items()}
     learner = OSLLearner(parameters, parse_modes(MODES), types)
     expected = Transcribed(case, rules, least, longest)

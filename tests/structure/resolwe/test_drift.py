@@ -110,7 +110,7 @@ def fitted() -> Callable[[str, str], sqlrl.Resolwe]:
     db = load(some())
     learners = {
         "AdaGrad": sqlrl.AdaGrad(),
-        "ContrastiveDivergence": sqlrl.baselines.ContrastiveDivergence(regularization=0.01),
+        "ContrastiveDivergence": sqlrl.baselines.ContrastiveDivergence(strength=0.01),
     }
 
     @cache

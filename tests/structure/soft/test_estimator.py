@@ -41,7 +41,7 @@ def test_a_planted_rule_is_the_strongest_of_its_kind(method):
     parents, friends, labels = families()
     half = len(labels) // 2
     db = loaded(labels[:half], parents, friends)
-    learner = sqlrl.SoftStructure(method=method, length=2, min_targets=3, prior=0.1).fit(db, "Grandparent")
+    learner = sqlrl.SoftStructure(method=method, length=2, min_targets=3, strength=0.1).fit(db, "Grandparent")
     up = [row["clause"] for row in learner.clauses() if "!Grandparent" not in row["clause"]]
     assert learner.weights_[0] >= learner.least_prior
     assert up[0] == "Parent(E1, E2) & Parent(E2, E3) -> Grandparent(E1, E3)"
@@ -49,7 +49,7 @@ def test_a_planted_rule_is_the_strongest_of_its_kind(method):
     scores = test.predict(learner.model_, observed_bodies=True).evaluate()
     assert scores.auc_roc > 0.95
     # Without the prior rules that are learned each by itself lift atoms to 1, whatever they weigh, and many atoms tie.
-    plain = sqlrl.SoftStructure(method=method, length=2, min_targets=3, prior=0.1, least_prior=0.0).fit(
+    plain = sqlrl.SoftStructure(method=method, length=2, min_targets=3, strength=0.1, least_prior=0.0).fit(
         db, "Grandparent"
     )
     assert test.predict(plain.model_, observed_bodies=True).evaluate().auc_roc <= scores.auc_roc

@@ -63,7 +63,7 @@ def score(rows, truth, rules, prior):
 def test_the_search_is_the_greedy_one(seed):
     rows, truth = random_rules(seed)
     hinges = atom_hinges(hinge_network(rows, atoms=ATOMS, rules=5, squared=range(5)), truth)
-    found = greedy_rules(hinges, SoftPseudoLikelihood(prior=0.3, tolerance=1e-9), GreedySearch(most=3, least=1e-4))
+    found = greedy_rules(hinges, SoftPseudoLikelihood(strength=0.3, tolerance=1e-9), GreedySearch(most=3, least=1e-4))
     chosen, best = [], 0.0
     for _ in range(3):
         left = [r for r in range(5) if r not in chosen and any(r == row[0] for row in rows)]
@@ -85,7 +85,7 @@ def test_the_search_is_the_greedy_one(seed):
 def test_the_best_pair_is_no_worse_than_what_is_found():
     rows, truth = random_rules(11)
     hinges = atom_hinges(hinge_network(rows, atoms=ATOMS, rules=5, squared=range(5)), truth)
-    found = greedy_rules(hinges, SoftPseudoLikelihood(prior=0.3, tolerance=1e-9), GreedySearch(most=2, least=0.0))
+    found = greedy_rules(hinges, SoftPseudoLikelihood(strength=0.3, tolerance=1e-9), GreedySearch(most=2, least=0.0))
     best = max(score(rows, truth, list(pair), 0.3)[0] for n in (1, 2) for pair in itertools.combinations(range(5), n))
     assert found.scores[-1] <= best + 1e-6
 
@@ -94,7 +94,7 @@ def test_rules_that_add_nothing_are_not_added():
     # The second rule is the first one again, the third speaks against the labels.
     rows = [(0, {0: -1.0}, 1.0, 1), (1, {0: -1.0}, 1.0, 1), (2, {0: 1.0}, 0.0, 1)]
     hinges = atom_hinges(hinge_network(rows, atoms=1, rules=3, squared=range(3)), np.array([1.0]))
-    found = greedy_rules(hinges, SoftPseudoLikelihood(prior=0.001), GreedySearch(least=0.5))
+    found = greedy_rules(hinges, SoftPseudoLikelihood(strength=0.001), GreedySearch(least=0.5))
     assert found.rules.tolist() == [0]
     assert found.evaluated == 3 + 2
 
