@@ -95,7 +95,7 @@ def read_folds(folder: Path, seed: int, *, most: int | None = None) -> list[Fold
     names = pc.unique(pq.read_table(folder / "token.parquet", columns=["ad"]).column("ad")).sort().to_pylist()
     if most is not None:
         names = names[:: max(1, len(names) // most)][:most]
-    return k_fold(names, FOLDS, seed=seed)
+    return k_fold(names, FOLDS, random_state=seed)
 
 
 def make_jobs(options: Options) -> list[Job]:

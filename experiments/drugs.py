@@ -165,7 +165,7 @@ def split(pairs: Sequence[Pair], protocol: Protocol, *, folds: int = FOLDS, seed
     """
     if protocol in ("paper", "reverse"):
         units = list(dict.fromkeys(_unit(pair, protocol) for pair in pairs))
-        parts = [set(part.test) for part in k_fold(units, folds, seed=seed)]
+        parts = [set(part.test) for part in k_fold(units, folds, random_state=seed)]
         return [
             _fold(str(k + 1), pairs, {pair for pair in pairs if _unit(pair, protocol) in part})
             for k, part in enumerate(parts)
@@ -205,7 +205,7 @@ def _fold(name: str, pairs: Sequence[Pair], held_out: Container[Pair]) -> Fold[P
 
 def _groups(drugs: Sequence[str], count: int, seed: int) -> dict[str, int]:
     """Return the group of each drug."""
-    return {drug: k for k, part in enumerate(k_fold(drugs, count, seed=seed)) for drug in part.test}
+    return {drug: k for k, part in enumerate(k_fold(drugs, count, random_state=seed)) for drug in part.test}
 
 
 # ---- baselines ---------------------------------------------------------------------------------------------------

@@ -173,7 +173,7 @@ class OldParameter:
 
 
 def takes_old_parameters(kind: type[_Kind]) -> type[_Kind]:
-    """Let the constructor of an estimator take the parameters that `PARAMETERS` lists for it, with a warning of each; they can be read and set, too."""
+    """Let a constructor take the parameters that `PARAMETERS` lists for it, with a warning of each; they can be read and set, too."""
     old = PARAMETERS.get(kind.__name__)
     if old is None:
         return kind
@@ -426,6 +426,8 @@ ARGUMENTS: Mapping[str, OldArguments] = {
     "Database.count": OldArguments(_ROLES),
     "Database.diagnose": OldArguments(positions=("examples",)),
     "Database.export": OldArguments(_ROLES, after=2),
+    "EgoNetworks": OldArguments({"seed": "random_state"}, after=99),
+    "k_fold": OldArguments({"seed": "random_state"}, after=99),
     "fit": OldArguments(
         dict.fromkeys(("on_window", "on_iteration", "on_step", "on_seed"), "callback"), ("examples",), after=2
     ),
@@ -461,6 +463,7 @@ PARAMETERS: Mapping[str, Mapping[str, OldParameter]] = {
     "MaxMargin": {
         "C": OldParameter(("strength",), f"{Parameter('strength')}, which is 1 / C", change=_reciprocals, back=_prices),
     },
+    "HingeOptions": {"iterations": _ITERATIONS},
     "MIRA": {"label_loss": _LOSS},
     "OSL": {"regularization": _LAMBDA},
     "PSCG": {"iterations": _ITERATIONS, "prior_deviation": _DEVIATION},
@@ -472,7 +475,7 @@ PARAMETERS: Mapping[str, Mapping[str, OldParameter]] = {
     "Subgradient": {"sigma": _STRENGTH},
     "VotedPerceptron": {"iterations": _ITERATIONS, "prior_deviation": _DEVIATION},
 }
-"""By the class of an estimator: its parameters under their old names."""
+"""By the class, an estimator or a value: its parameters under their old names."""
 
 POSITIONS: Mapping[str, tuple[str, ...]] = {"MaxMargin": ("C",)}
 """By the class: old parameters that could be given by position, where another one stands now or none."""
@@ -486,7 +489,11 @@ MODULES: Mapping[str, str] = {
 """Names in modules."""
 
 
-COMMAND_OPTIONS: Mapping[str, str] = {"--marginals": "--probabilities"}
+COMMAND_OPTIONS: Mapping[str, str] = {
+    "--eta": "--learning-rate",
+    "--marginals": "--probabilities",
+    "--seed": "--random-state",
+}
 """Options of the command line."""
 
 SQL_OPTIONS: Mapping[str, str] = {"seed": "random_state"}

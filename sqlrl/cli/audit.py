@@ -58,7 +58,7 @@ Near = Annotated[
     float,
     typer.Option("--near", metavar="X", help="The Jaccard similarity from which on examples are near duplicates."),
 ]
-FromSeed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random folds.")]
+FromSeed = Annotated[int, typer.Option("--random-state", metavar="N", min=0, help="Of random folds.")]
 
 
 @grouped

@@ -36,7 +36,7 @@ order by weight desc"""
 Citations = Annotated[
     int, typer.Option("--citations", metavar="N", min=20, help="Number of citations that are generated.")
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same citations.")]
+Seed = Annotated[int, typer.Option("--random-state", metavar="N", help="The same seed gives the same citations.")]
 Directory = Annotated[
     Path | None,
     typer.Option(

@@ -32,7 +32,9 @@ BurnIn = Annotated[
 Chains = Annotated[
     int, typer.Option("--chains", metavar="N", min=1, help="Independent ones.", rich_help_panel=SAMPLING)
 ]
-FromSeed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the sampling.", rich_help_panel=SAMPLING)]
+FromSeed = Annotated[
+    int, typer.Option("--random-state", metavar="N", min=0, help="Of the sampling.", rich_help_panel=SAMPLING)
+]
 
 
 @grouped

@@ -56,7 +56,7 @@ Cap = Annotated[
         "--cap", metavar="N", help="The most true candidates of a centre, and the most false ones.", show_default=False
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of what is drawn.")]
+Seed = Annotated[int, typer.Option("--random-state", metavar="N", help="Seed of what is drawn.")]
 
 
 @grouped
@@ -86,7 +86,7 @@ def ego(
 
         found = EgoNetworks(
             source, edges, target=target, relations=given, centres=centres, hops=hops, negatives=_negatives(negatives),
-            cap=cap, seed=seed,
+            cap=cap, random_state=seed,
         )  # fmt: skip
         if output.as_json:
             print_json({"view": name, "query": query} for name, query in found.views().items())

@@ -51,11 +51,13 @@ class Commands(TyperGroup):
 
 def _new_option(argument: str) -> str:
     """Return an argument with the new name of an option, and warn of the old one."""
-    new = COMMAND_OPTIONS.get(argument, argument)
-    if new != argument:
-        # No FutureWarning: this is for whoever typed it, also where Python hides warnings.
-        typer.echo(f"warning: {argument} is deprecated, and the next release does not have it: write {new}", err=True)
-    return new
+    option, equals, value = argument.partition("=")
+    new = COMMAND_OPTIONS.get(option)
+    if new is None:
+        return argument
+    # No FutureWarning: this is for whoever typed it, also where Python hides warnings.
+    typer.echo(f"warning: {option} is deprecated, and the next release does not have it: write {new}", err=True)
+    return f"{new}{equals}{value}"
 
 
 def _notes(error: BaseException) -> list[str]:

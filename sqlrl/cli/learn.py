@@ -293,6 +293,8 @@ def _suiting(given: Any, running: Running) -> list[Word]:
             found.append(word)
         except typer.BadParameter as error:
             refused.append(error)
+    if not found and len({error.message for error in refused}) == 1:
+        raise refused[0]  # whoever learns, the value is wrong
     if not found:
         raise typer.BadParameter(f"{refused[0].message}; --learner NAME takes another one")
     return found

@@ -136,7 +136,7 @@ Holdout = Annotated[
         "--holdout",
         metavar="SHARE",
         help="Hold out this share, such as 0.2, of the examples, or of the query atoms where all data are one example; learn from the "
-        "rest, predict what was held out, and say how well. --seed chooses.",
+        "rest, predict what was held out, and say how well. --random-state chooses.",
         show_default=False,
         rich_help_panel=RUN,
     ),
@@ -162,7 +162,7 @@ def _declared(name: str, parameter: object, default: str) -> Any:
 
 
 InPasses = Annotated[int, _declared("--passes", Passes, "1; without --learner by the data")]
-FromSeed = Annotated[int, _declared("--seed", Seed, "0")]
+FromSeed = Annotated[int, _declared("--random-state", Seed, "0")]
 AllOptions = Annotated[
     bool, typer.Option("--help-all", metavar=FLAG, help="Show the options of every learner.", show_default=False)
 ]

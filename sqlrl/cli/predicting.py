@@ -66,7 +66,9 @@ DeterministicLimit = Annotated[
         rich_help_panel=_SOLVER,
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="CP-SAT's seed.", rich_help_panel=_SOLVER)]
+Seed = Annotated[
+    int, typer.Option("--random-state", metavar="N", min=0, help="CP-SAT's seed.", rich_help_panel=_SOLVER)
+]
 
 
 @dataclass(frozen=True)

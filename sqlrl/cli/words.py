@@ -12,13 +12,13 @@ _SAME = (
     *("nulls", "delimiter", "quote", "query", "drop", "examples", "example", "samples", "burn_in", "chains", "time_limit", "samples_into"),
     *("means_into", "limit", "world", "read_only", "method", "deterministic_limit", "atom_limit", "memory_limit", "replace", "missing"),
     *("most_groups", "into", "checkpoint", "resume", "groups", "folds", "train", "test", "near", "view", "partial", "hops", "negatives"),
-    *("cap", "seed", "outside", "observed_bodies", "run_queries", "model", "constraints", "split", "threshold", "keep", "start", "data"),
+    *("cap", "random_state", "outside", "observed_bodies", "run_queries", "model", "constraints", "split", "threshold", "keep", "start", "data"),
 )  # fmt: skip
 """Parameters whose options have the same names."""
 
 OPTIONS: dict[str, str] = {
     **{name: f"--{name.replace('_', '-')}" for name in _SAME},
-    "constants": "--rename", "hidden": "--open", "empty": "--closed", "random_state": "--seed", "other": "--against",
+    "constants": "--rename", "hidden": "--open", "empty": "--closed", "other": "--against",
     "fraction": "--holdout", "by": "--holdout-by", "tables": "--table", "scopes": "--scope-table", "target": "--query", "predicate": "--query",
     "storage": "--spark-storage",
 }  # fmt: skip
@@ -57,7 +57,7 @@ PHRASES: Mapping[str, str] = {
     "None": "none",
     "True": "true",
     "`from sqlrl.found_clauses` shows them in SQL, db.models[-1] is their model": "`sqlrl sql` with 'from sqlrl.found_clauses' shows them",
-    "another fraction, another random_state": "another --holdout, another --seed",
+    "another fraction, another random_state": "another --holdout, another --random-state",
     "call db.load(numeric=[{!r}]) in another database before its data are loaded": "load its data into another database with --numeric {}",
     "change above_seed": "give --below-seed",
     "call refresh()": "run `sqlrl load --refresh`",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from sqlrl import markup
+from sqlrl.deprecated import takes_old_arguments
 from sqlrl.engine.graph import GraphConnection, trimmed
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import InputError, Parameter, Phrase, brief
@@ -51,10 +53,10 @@ class EgoNetworks(SubgraphQueries):
     hops : int
         How far candidates are away at most.
     negatives : {"equal"}, float or None
-        False candidates for each true one; None for all within the hops. They are drawn by a hash of seed, centre and candidate.
+        False candidates for each true one; None for all within the hops. They are drawn by a hash of `random_state`, centre and candidate.
     cap : int, optional
         The most true candidates of a centre, drawn in the same way, and the most false ones.
-    seed : int
+    random_state : int
     window : int
         Centres in a window.
 
@@ -87,6 +89,7 @@ class EgoNetworks(SubgraphQueries):
 
     _repr_html_ = markup.field_table
 
+    @partial(takes_old_arguments, name="EgoNetworks")
     def __init__(
         self,
         source: Database | duckdb.DuckDBPyConnection,
@@ -98,11 +101,11 @@ class EgoNetworks(SubgraphQueries):
         hops: int = 2,
         negatives: Negatives = "equal",
         cap: int | None = None,
-        seed: int = 0,
+        random_state: int = 0,
         window: int = WINDOW,
     ) -> None:
         _check_whole("hops", hops, 1)
-        _check_whole("seed", seed, 0)
+        _check_whole("random_state", random_state, 0)
         if cap is not None:
             _check_whole("cap", cap, 1)
         if hops > MOST_HOPS:
@@ -125,7 +128,7 @@ class EgoNetworks(SubgraphQueries):
                 f"edges needs two columns, both entities, and has {counted(len(columns), 'column')}: {', '.join(columns)}"
             )
         edge = _both_ways(table, *columns)
-        steps = _candidates(edge, hops=hops, ratio=ratio, cap=cap, seed=seed)
+        steps = _candidates(edge, hops=hops, ratio=ratio, cap=cap, seed=random_state)
         found = {target: _written(steps, exp.select(*map(column, (EXAMPLE, "entity", TRUTH))).from_("candidate"))}
         for name, relation in (relations or {}).items():
             found[name] = _written(steps, _restricted(graph, name, relation))

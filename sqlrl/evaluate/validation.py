@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean, stdev
 from typing import Generic, NamedTuple, TypeVar
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from sqlrl import markup
 from sqlrl.arguments import refuse
+from sqlrl.deprecated import takes_old_arguments
 from sqlrl.errors import InputError, Parameter
 
 Example = TypeVar("Example", bound=Hashable)
@@ -76,7 +78,8 @@ def leave_one_group_out(examples: Sequence[Example], groups: Sequence[Hashable])
     ]
 
 
-def k_fold(examples: Sequence[Example], folds: int = 5, *, seed: int = 0) -> list[Fold[Example]]:
+@partial(takes_old_arguments, name="k_fold")
+def k_fold(examples: Sequence[Example], folds: int = 5, *, random_state: int = 0) -> list[Fold[Example]]:
     """Hold out each of k random parts once; the sizes of the parts differ by one at most.
 
     Parameters
@@ -85,8 +88,8 @@ def k_fold(examples: Sequence[Example], folds: int = 5, *, seed: int = 0) -> lis
         Names of examples, each once.
     folds : int
         From 2 to their number.
-    seed : int
-        The same examples and seed give the same parts.
+    random_state : int
+        The same examples and number give the same parts.
 
     Returns
     -------
@@ -108,7 +111,7 @@ def k_fold(examples: Sequence[Example], folds: int = 5, *, seed: int = 0) -> lis
         raise InputError(f"folds must lie between 2 and the number of examples, {len(examples)}, not be {folds}")
     _check_distinct(examples)
     order = list(range(len(examples)))
-    random.Random(seed).shuffle(order)  # noqa: S311 (no secret)
+    random.Random(random_state).shuffle(order)  # noqa: S311 (no secret)
     part = [0] * len(examples)
     for rank, index in enumerate(order):
         part[index] = rank % folds

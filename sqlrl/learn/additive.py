@@ -315,7 +315,7 @@ class ContrastiveDivergence(OnlineEstimator):
         learning_rate: Annotated[
             float,
             Above(0.0, "each step moves weights by learning_rate * delta n"),
-            Option("learning rate", name="--eta"),
+            Option("learning rate"),
         ] = 0.1,
         sweeps: Annotated[int, Whole(1), Option("sweeps of sampling in each step")] = 1,
         strength: Annotated[float, AtLeast(0.0, "use 0 for no penalty"), Option("of the L2 penalty")] = 0.0,

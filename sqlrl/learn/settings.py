@@ -18,9 +18,7 @@ Inference = Literal["exact", "relaxed"]
 RUN = "Run"
 """The group of options that say how a run goes, whatever the learner is."""
 
-Seed = Annotated[
-    int | None, Whole(0, 2**31 - 1), Option("seed of order and sampling", name="--seed", panel=RUN, default="0")
-]
+Seed = Annotated[int | None, Whole(0, 2**31 - 1), Option("seed of order and sampling", panel=RUN, default="0")]
 OnTruth = Annotated[OnInfeasibleTruth, Option("for examples whose labels violate hard clauses", panel=RUN)]
 InOrder = Annotated[Order, Option("order of the examples", panel=RUN)]
 Passes = Annotated[int, Whole(1), Option("passes over the examples", panel=RUN)]

@@ -43,7 +43,7 @@ def test_findings_are_printed_with_their_sql_and_the_baselines(run: Run, league:
 
 @pytest.mark.slow
 def test_findings_are_rows_of_json(run: Run, league: Path) -> None:
-    rows = run("audit", league, "Beats", "--folds", "4", "--seed", "1", "--json", "--quiet").rows()
+    rows = run("audit", league, "Beats", "--folds", "4", "--random-state", "1", "--json", "--quiet").rows()
     assert list(rows[0]) == ["kind", "predicate", "what", "count", "share", "severity", "show_sql"]
     with sqlrl.connect(league, read_only=True) as db:
         for row in rows:

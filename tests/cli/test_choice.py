@@ -16,7 +16,7 @@ from tests.database.test_choice import DECLARED
 CASES: list[tuple[str, list[str], str, str]] = [
     ("Word(d, +w) => Good(d)", [], "--learner likelihood --penalty l2, since there are 8 examples", "Likelihood"),
     ("Word(d, +w) => Good(d)", ["--penalty", "l1"], "--learner likelihood, since no other one has", "Likelihood"),
-    ("Cites(d, d) ^ Good(d) => Topic(d, Fun)", ["--seed", "3"], "--learner likelihood --penalty l2, since there are 8 examples, and", "Likelihood"),
+    ("Cites(d, d) ^ Good(d) => Topic(d, Fun)", ["--random-state", "3"], "--learner likelihood --penalty l2, since there are 8 examples, and", "Likelihood"),
     ("Word(d, +w) => Good(d)", ["--max-iterations", "3"], "--learner pscg, since no other one has", "PSCG"),
     ("Word(d, +w) => Good(d)", ["--passes", "2"], "--learner adagrad, since no other one has", "AdaGrad"),
     ("Word(d, +w) => Good(d)", ["--window", "10"], "--learner adagrad --passes 100, since no other one has", "AdaGrad"),

@@ -196,13 +196,13 @@ def test_learn_prints_clauses_and_progress_and_saves_the_model(run: Run, project
         "--examples",
         project / "train.txt",
     ]
-    done = run(*arguments, "--out", project / "again.mln", "--order", "shuffle", "--seed", "3", "--window", "7")
+    done = run(*arguments, "--out", project / "again.mln", "--order", "shuffle", "--random-state", "3", "--window", "7")
     assert "strongest clauses" in done.out
     assert "more of" in done.out
     assert "progressive validation" in done.out
     learned = sqlrl.read_model(project / "again.mln")
     assert sum(len(rule.expansions.rows) if rule.expansions else 1 for rule in learned.rules) > 100
-    rows = run(*arguments, "--strength", "0.01", "--eta", "0.5", "--delta", "2", "--json").rows()
+    rows = run(*arguments, "--strength", "0.01", "--learning-rate", "0.5", "--delta", "2", "--json").rows()
     assert [abs(r["weight"] or 0) for r in rows] == sorted((abs(r["weight"] or 0) for r in rows), reverse=True)
 
 
@@ -219,7 +219,7 @@ def test_same_seed_same_model(run: Run, project: Project) -> None:
         "-",
         "-q",
     ]
-    first, second, other = (run(*arguments, "--seed", seed).out for seed in ("3", "3", "4"))
+    first, second, other = (run(*arguments, "--random-state", seed).out for seed in ("3", "3", "4"))
     assert first == second != other
     assert "\nToken(token, position, bib)\n" in first
 

@@ -31,7 +31,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 OPTIONS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "plain": ([], {}),
     "all": (["--negatives", "all", "--hops", "3"], {"negatives": None, "hops": 3}),
-    "drawn": (["--negatives", "0.5", "--cap", "4", "--seed", "7"], {"negatives": 0.5, "cap": 4, "seed": 7}),
+    "drawn": (["--negatives", "0.5", "--cap", "4", "--random-state", "7"], {"negatives": 0.5, "cap": 4, "random_state": 7}),
     "centres": (
         ["--centres", "select \"from\", count(*) from friends group by 1 having count(*) > 2 order by md5(\"from\") -- few"],
         {"centres": "select \"from\", count(*) from friends group by 1 having count(*) > 2 order by md5(\"from\") -- few"},

@@ -142,7 +142,7 @@ def test_ctrl_c_says_what_is_kept(run: Run, family: Path, monkeypatch: pytest.Mo
         (["--learner", "ilp", "--bias", "absent.modes"], ["absent.modes"]),
         (["--learner", "ilp", "--bias", "modeh(1, p(+a))."], ["if this is the text itself, save it in a file and name that"]),
         (["--learner", "ilp", "--query", "grandfather"], ["there is no predicate 'grandfather'", "grandparent"]),
-        (["--learner", "ilp", "--query", "grandparent", "--eta", "1"], ["--eta is an option of adagrad, cd", "ilp has no such number"]),
+        (["--learner", "ilp", "--query", "grandparent", "--learning-rate", "1"], ["--learning-rate is an option of adagrad, cd", "ilp has no such number"]),
         (["--learner", "ilp", "--query", "grandparent", "--nodes", "0"], ["--nodes 0: give an integer of at least 1"]),
         (["--learner", "ilp", "--query", "grandparent", "--evidence", "a.db"], ["--evidence does not go with --learner ilp"]),
         (["--learner", "ilp", "--query", "grandparent", "--m", "often", "--evaluation", "mestimate"], ["--m often is not a finite number", "or `likelihood`; without it, the root"]),

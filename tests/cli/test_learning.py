@@ -26,12 +26,12 @@ from tests.offered import OFFERED
 MODES = "modeP(2, Token(#-,+,.))\nmodeP(1, Next(-,-))\nmodeP(2, InField(.,#.,+))\n"
 
 CHOICES = {
-    "adagrad": ["--strength", "0.01", "--eta", "0.5", "--delta", "2"],
+    "adagrad": ["--strength", "0.01", "--learning-rate", "0.5", "--delta", "2"],
     "cda": ["--strength", "0.01", "--update", "prediction", "--loss", "f1"],
     "mira": ["--loss", "f1", "--last"],
     "subgradient": ["--strength", "0.1", "--update", "maximal", "--ties", "first"],
     "perceptron": ["--passes", "2"],
-    "cd": ["--counts", "gibbs", "--sweeps", "2", "--eta", "0.2", "--strength", "0.05"],
+    "cd": ["--counts", "gibbs", "--sweeps", "2", "--learning-rate", "0.2", "--strength", "0.05"],
     "osl": [
         "--modes",
         "modes.txt",
@@ -46,7 +46,7 @@ CHOICES = {
     ],
     "likelihood": ["--strength", "0.1,1", "--folds", "3", "--model", "words.mln"],
     "pscg": ["--max-iterations", "3", "--samples", "4", "--strength", "0"],
-    "voted-perceptron": ["--max-iterations", "2", "--eta", "0.1", "--last"],
+    "voted-perceptron": ["--max-iterations", "2", "--learning-rate", "0.1", "--last"],
     "pseudo-likelihood": ["--strength", "0.01", "--not-averaged", "--discriminative"],
     "max-margin": ["--strength", "1,3", "--folds", "2", "--separation", "relaxed", "--epsilon", "1", "--penalty", "l1"],
 }
@@ -80,9 +80,16 @@ def test_the_short_help_has_options_of_the_whole_one_and_every_learner(run: Run)
         for kind, text in (("short", short), ("whole", whole))
     }
     assert names["short"] - {"--help", "--help-all"} < names["whole"]
-    assert {"--model", "--out", "--learner", "--examples", "--query", "--seed", "--limit", "--help-all"} <= names[
-        "short"
-    ]
+    assert {
+        "--model",
+        "--out",
+        "--learner",
+        "--examples",
+        "--query",
+        "--random-state",
+        "--limit",
+        "--help-all",
+    } <= names["short"]
     assert len(names["short"]) < 30
     assert len(names["whole"]) > 50
     assert run("learn", "-h").out == short
@@ -168,6 +175,20 @@ def test_options_reach_every_learner(run: Run, project: Project, monkeypatch: py
         assert (learner.random_state, getattr(learner, name)) == (0, value), word
 
 
+def test_old_options_with_new_names_are_told(run: Run, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+
+    def begun(_: Any, learner: Any, *__: Any) -> None:
+        made.append((learner.learning_rate, learner.random_state))
+        raise SeenError("seen")
+
+    monkeypatch.setattr("sqlrl.cli.learn.learn_online", begun)
+    done = run(*arguments(project, "--learner", "adagrad", "--eta=0.5", "--seed", "3"))
+    assert made == [(0.5, 3)]
+    for old, new in (("--eta", "--learning-rate"), ("--seed", "--random-state")):
+        assert f"{old} is deprecated, and the next release does not have it: write {new}" in done.err
+
+
 @pytest.mark.parametrize(
     "learner", ["adagrad", *(pytest.param(each, marks=pytest.mark.slow) for each in ("osl", "likelihood"))]
 )
@@ -205,7 +226,7 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "ilp", "--constraints", "sct"], ["--constraints is an option of learners of weights: ilp"]),
         (["--update", "maximal"], ["--update is an option of cda and subgradient", "adagrad"]),
         (["--learner", "mira", "--update", "maximal"], ["--update is an option of cda and subgradient", "mira"]),
-        (["--learner", "perceptron", "--eta", "0.1"], ["--eta is an option of adagrad, cd, osl, voted-perceptron, soft-pseudo-likelihood, soft-piecewise-likelihood and soft-map-likelihood: perceptron"]),
+        (["--learner", "perceptron", "--learning-rate", "0.1"], ["--learning-rate is an option of adagrad, cd, osl, voted-perceptron, soft-pseudo-likelihood, soft-piecewise-likelihood and soft-map-likelihood: perceptron"]),
         (["--modes", "modes.txt"], ["--modes is an option of osl: adagrad has no such number or choice"]),
         (["--learner", "mira", "--longest-only"], ["--longest-only is an option of osl: mira"]),
         (["--learner", "osl", "--modes", "modes.txt", "--sweeps", "1"], ["--sweeps is an option of cd: osl"]),
@@ -218,9 +239,10 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "cda", "--loss", "f1"], ["--loss f1 cannot go with --update maximal", "a sum over atoms"]),
         (["--learner", "cda", "--strength", "0"], ["--strength 0"]),
         (["--learner", "cd", "--sweeps", "0"], ["--sweeps 0: give an integer of at least 1"]),
-        (["--learner", "cd", "--eta", "0.5", "--strength", "4"], ["--eta 0.5 and --strength 4.0 take 2 times", "use --strength below 2, or --eta below 0.25"]),
+        (["--learner", "cd", "--learning-rate", "0.5", "--strength", "4"], ["--learning-rate 0.5 and --strength 4.0 take 2 times", "use --strength below 2, or --learning-rate below 0.25"]),
         (["--learner", "mira", "--delta", "1"], ["--delta is an option of adagrad and osl: mira"]),
         (["--learner", "likelihood", "--strength", "a,1"], ["--strength a,1: give a number, or several with commas"]),
+        (["--strength", "nan"], ["--strength nan: give a number, or several with commas between them: 0.1,1,10"]),
         (["--learner", "likelihood", "--strength", "true,1"], ["--strength true,1: give a number, or several with commas"]),
         (["--learner", "likelihood", "--strength", "-1"], ["--strength -1.0 is not a finite number of at least 0"]),
         (["--learner", "likelihood", "--passes", "2"], ["--passes is an option of online learners: likelihood sees all"]),
@@ -270,7 +292,7 @@ main()
 """
 
 
-ONLINE_OPTIONS = ["--window", "3", "--learner", "cda", "--order", "shuffle", "--seed", "5"]
+ONLINE_OPTIONS = ["--window", "3", "--learner", "cda", "--order", "shuffle", "--random-state", "5"]
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ def test_a_model_that_was_found_is_one_to_begin_with(run: Run, town: Path, tmp_p
         (("--literal-cost", "-1"), "--literal-cost -1"),
         (("--strength", "0.1,1"), "--strength 0.1,1: msl takes one number"),
         (("--strength", "0"), "--strength 0"),
-        (("--seed", "3"), "msl sees all examples at once"),
+        (("--random-state", "3"), "msl sees all examples at once"),
         (("--noise", "3"), "--noise is an option of ilp"),
     ],
 )

@@ -93,7 +93,17 @@ def test_extensions_reach_the_learner(run: Run, project: Project, monkeypatch: p
         raise SeenError("seen")
 
     monkeypatch.setattr("sqlrl.cli.learn.learn_online", begun)
-    options = ("--longest-only", "--look-ahead", "--pool", "3", "--eta", "0.5", "--delta", "2", "--no-history")
+    options = (
+        "--longest-only",
+        "--look-ahead",
+        "--pool",
+        "3",
+        "--learning-rate",
+        "0.5",
+        "--delta",
+        "2",
+        "--no-history",
+    )
     assert "seen" in run(*arguments(project, *options, "--json")).err
     wanted = {"longest_only": True, "look_ahead": True, "pool": 3, "learning_rate": 0.5, "delta": 2.0, "max_length": 4}
     wanted["record_history"] = False
@@ -120,7 +130,7 @@ def test_bad_modes_are_named(run: Run, lasting: Project, modes: str, words: list
 
 @pytest.mark.slow
 def test_a_run_goes_on_after_ctrl_c(run: Run, project: Project) -> None:
-    options = ["--window", "3", "--order", "shuffle", "--seed", "5"]
+    options = ["--window", "3", "--order", "shuffle", "--random-state", "5"]
     learn_many, calls = OSLLearner.learn_many, []
 
     def pressed(learner: OSLLearner, window: Any) -> Any:

@@ -192,7 +192,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["--model", "P", "--constraints", "sct"], 2, "--constraints is no option of soft-map-likelihood"),
     (["--model", "P", "--groups", "from t"], 2, "--groups is an option of likelihood"),
     (["--model", "P", "--out", "m.mln"], 2, "the name must end in .psl or .json"),
-    (["--model", "P", "--seed", "3"], 2, "soft-map-likelihood sees all examples at once"),
+    (["--model", "P", "--random-state", "3"], 2, "soft-map-likelihood sees all examples at once"),
     (["--model", "P", "--gradient-steps", "3"], 2, "--gradient-steps is an option of soft-p"),
     (["--model", "P", "--max-iterations", "0"], 1, "--max-iterations 0: give an integer of at least 1"),
     (["--model", "P", "--learner", "soft-piecewise-likelihood", "--gradient-steps", "0"], 1, "--gradient-steps 0: give"),

@@ -80,7 +80,7 @@ def test_ego_networks_are_those_of_plain_python(seed: int) -> None:
         hops=hops,
         negatives=negatives,
         cap=cap,
-        seed=seed,
+        random_state=seed,
         window=3,
     )
     centres = sorted({v for edge in friends if edge[0] != edge[1] for v in edge})
@@ -185,7 +185,7 @@ def ego(**changes: Any) -> Callable[[], Any]:
         (ego(hops=1), "all candidates would be true"),
         (ego(hops=50), "hops=50 reach most of a graph"),
         (ego(cap=0), "cap=0 must be a whole number"),
-        (ego(seed="a"), "seed='a' must be a whole number"),
+        (ego(random_state="a"), "random_state='a' must be a whole number"),
         (ego(negatives="all"), "negatives='all' is neither 'equal' nor a positive number"),
         (ego(negatives=-1), "negatives=-1 is neither"),
         (ego(negatives=float("nan")), "negatives=nan is neither"),

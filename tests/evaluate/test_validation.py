@@ -24,15 +24,15 @@ def check_partition(examples: list[int], folds: list[Fold[int]]) -> None:
 @given(st.lists(st.integers(), unique=True, min_size=2, max_size=40), st.integers(2, 10), st.integers(0, 5))
 def test_k_fold_partitions_evenly(examples: list[int], count: int, seed: int) -> None:
     count = min(count, len(examples))
-    folds = k_fold(examples, count, seed=seed)
+    folds = k_fold(examples, count, random_state=seed)
     check_partition(examples, folds)
     sizes = [len(fold.test) for fold in folds]
     assert max(sizes) - min(sizes) <= 1
-    assert folds == k_fold(examples, count, seed=seed)
+    assert folds == k_fold(examples, count, random_state=seed)
 
 
 def test_k_fold_depends_on_the_seed() -> None:
-    assert k_fold(range(50), 5, seed=1) != k_fold(range(50), 5, seed=2)
+    assert k_fold(range(50), 5, random_state=1) != k_fold(range(50), 5, random_state=2)
 
 
 @given(st.dictionaries(st.integers(), st.sampled_from("abcd"), min_size=2, max_size=40))

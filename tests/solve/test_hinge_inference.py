@@ -184,7 +184,7 @@ def test_hard_rules_in_conflict_are_named(name: str, iterations: int) -> None:
     hinges = [(rule, terms, constant, 1) for rule, found in by_rule.items() for terms, constant in found]
     soft = Soft(4, rules, hinges, [1.0] * len(rules))
     with pytest.raises(InfeasibleHingesError, match="hard rule") as caught:
-        map_state(soft.network, soft.weights, HingeOptions(iterations=iterations))
+        map_state(soft.network, soft.weights, HingeOptions(max_iterations=iterations))
     assert caught.value.rules.tolist() == named
     assert caught.value.rows.tolist() == rows
     assert caught.value.excess == pytest.approx(excess)
@@ -303,7 +303,7 @@ def test_a_search_goes_on_where_one_ended(method: Method) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_limit_that_is_reached_is_told_and_the_bound_holds(method: Method) -> None:
     soft = random_soft(8, 40, 150, ["2", "", "2="], spread=0.5)
-    short = map_state(soft.network, soft.weights, HingeOptions(iterations=3, method=method))
+    short = map_state(soft.network, soft.weights, HingeOptions(max_iterations=3, method=method))
     long = map_state(soft.network, soft.weights)
     assert (short.status, short.iterations) == (HingeStatus.FEASIBLE, 3)
     assert short.unproved >= 1
@@ -316,7 +316,7 @@ def test_a_limit_that_is_reached_is_told_and_the_bound_holds(method: Method) -> 
 
 def test_a_limit_leaves_hard_rules_satisfied() -> None:
     soft = random_soft(9, 40, 120, ["2", "2=", ".", "=."], spread=0.5)
-    short = map_state(soft.network, soft.weights, HingeOptions(iterations=2))
+    short = map_state(soft.network, soft.weights, HingeOptions(max_iterations=2))
     assert short.status is not HingeStatus.UNSOLVED
     assert soft.excess(short.y) <= 1e-6
 
@@ -350,7 +350,7 @@ def test_the_same_input_gives_the_same_bytes() -> None:
         {"relative": np.nan},
         {"absolute": -1.0},
         {"violation": np.inf},
-        {"iterations": 0},
+        {"max_iterations": 0},
         {"patience": 0},
         {"method": "simplex"},
     ],
@@ -370,7 +370,7 @@ def endless(atoms: int = 3_000, hinges: int = 12_000) -> Soft:
 def test_ctrl_c_is_heeded_at_once(method: Method) -> None:
     soft, options = endless(), HingeOptions(0.0, 0.0, 1e-6, 10**9, 10**9, method)
     network = soft.network
-    map_state(network, soft.weights, HingeOptions(iterations=1, method=method))  # compiled code is loaded now
+    map_state(network, soft.weights, HingeOptions(max_iterations=1, method=method))  # compiled code is loaded now
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
@@ -383,6 +383,6 @@ def test_ctrl_c_is_heeded_at_once(method: Method) -> None:
 def test_a_long_search_says_how_far_it_is() -> None:
     soft, told = endless(300, 1_000), io.StringIO()
     with PlainConsole(told, delay=0, interval=0).progress("predicting"):
-        map_state(soft.network, soft.weights, HingeOptions(relative=1e-12, absolute=0.0, iterations=20_000))
+        map_state(soft.network, soft.weights, HingeOptions(relative=1e-12, absolute=0.0, max_iterations=20_000))
     assert "most probable state" in told.getvalue()
     assert "gap" in told.getvalue()

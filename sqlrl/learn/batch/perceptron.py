@@ -88,9 +88,7 @@ class VotedPerceptron(WholeEstimator):
 
     def __init__(
         self,
-        learning_rate: Annotated[
-            float, Above(0.0, "without it nothing is learned"), Option("learning rate", name="--eta")
-        ] = 0.001,
+        learning_rate: Annotated[float, Above(0.0, "without it nothing is learned"), Option("learning rate")] = 0.001,
         max_iterations: Iterations = 100,
         *,
         per_clause: bool = True,

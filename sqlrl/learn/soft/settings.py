@@ -30,7 +30,7 @@ OnUnlabelled = Annotated[
 ]
 Method = Annotated[Literal["exact", "steps"], Option("the maximum, or so many steps towards it")]
 Steps = Annotated[int, Whole(1), Option("steps along the gradient (--method steps)", name="--gradient-steps")]
-Rate = Annotated[float, Above(0.0, "without it nothing is learned"), Option("learning rate", name="--eta")]
+Rate = Annotated[float, Above(0.0, "without it nothing is learned"), Option("learning rate")]
 PerRule = Annotated[bool, Option("steps are not divided by how many ground rules a rule has", name="--one-rate")]
 
 

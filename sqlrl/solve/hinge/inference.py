@@ -142,7 +142,7 @@ class _Search:
     def run(self) -> None:
         """Iterate until the gap is closed or the limit is reached; after `patience` other methods help."""
         method: Any = admm if self.options.method == "admm" else primal_dual
-        hinges, points, limit = self.problem.joint.hinges, self.points, self.options.iterations
+        hinges, points, limit = self.problem.joint.hinges, self.points, self.options.max_iterations
         patience = min(self.options.patience, limit)
         with Stage("most probable state") as stage:
             if self.closed():

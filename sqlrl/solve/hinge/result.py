@@ -11,6 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from sqlrl import markup
+from sqlrl.deprecated import takes_old_parameters
 from sqlrl.errors import InfeasibleError, InputError
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.wording import counted
@@ -21,6 +22,7 @@ SHOWN = 8
 """So many hinges of a conflict are named."""
 
 
+@takes_old_parameters
 @dataclass(frozen=True)
 class HingeOptions:
     """How far and by what method the most probable state is sought.
@@ -32,8 +34,8 @@ class HingeOptions:
         times its multiplicity), of its lower bound.
     violation : float
         The most by which a hard hinge may be violated.
-    iterations : int
-        The most for each connected component; a search that ends here says so in its status.
+    max_iterations : int
+        For each connected component; a search that ends there says so in its status.
     patience : int
         After so many iterations of a component, linear programs (HiGHS) decide whether its hard hinges can hold, and solve it if it is small
         and has no squared hinges; an interior-point method solves other small ones. Where
@@ -52,7 +54,7 @@ class HingeOptions:
     relative: float = 1e-6
     absolute: float = 1e-6
     violation: float = 1e-6
-    iterations: int = 200_000
+    max_iterations: int = 200_000
     patience: int = 2_000
     method: Method = "primal-dual"
     _repr_html_ = markup.field_table
@@ -64,7 +66,7 @@ class HingeOptions:
                 raise InputError(f"{name} is {value!r}: it must be a finite number of at least 0")
             if not (math.isfinite(value) and value >= 0):
                 raise InputError(f"{name} is {value}: it must be a finite number of at least 0")
-        for name in ("iterations", "patience"):
+        for name in ("max_iterations", "patience"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}: it must be at least 1")
         if self.method not in get_args(Method):
