@@ -155,7 +155,7 @@ def test_what_is_asked_of_a_prediction_does_not_fit(stage: str, monkeypatch: pyt
 def test_the_command_line_never_shows_a_bare_memory_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "people.mln").write_text(TEXT, encoding="utf-8")
     (tmp_path / "people.db").write_text("Friends(Anna, Bob)\n", encoding="utf-8")
-    monkeypatch.setattr("sqlrl.cli.infer.show", allocated)
+    monkeypatch.setattr("sqlrl.cli.prediction.show", allocated)
     files = ["--model", str(tmp_path / "people.mln"), "--evidence", str(tmp_path / "people.db")]
     done = CliRunner().invoke(app, ["infer", *files, "--query", "Smokes"])
     assert done.exit_code == 1

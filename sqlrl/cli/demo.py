@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sqlrl.cli.grouping import grouped
-from sqlrl.cli.opening import DatabaseOptions
-from sqlrl.cli.options import Summary
+from sqlrl.cli.options import DatabaseOptions, Summary, grouped, option
 from sqlrl.cli.results import progressive
 from sqlrl.cli.session import CommandSession, print_json, session
 from sqlrl.errors import InputError
@@ -38,13 +36,7 @@ Citations = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--random-state", metavar="N", help="The same seed gives the same citations.")]
 Directory = Annotated[
-    Path | None,
-    typer.Option(
-        "--directory",
-        metavar="DIR",
-        help="Keep the Parquet files, the database and the model there.",
-        show_default=False,
-    ),
+    Path | None, option("--directory", "DIR", "Keep the Parquet files, the database and the model there.")
 ]
 
 
@@ -92,7 +84,7 @@ def _demo(run: CommandSession, folder: Path, citations: int, seed: int, *, keep:
         run,
         f"{citations} noisy citations, {len(bibliography.token):,} tokens, as Parquet: {', '.join(p.name for p in paths.values())}",
     )
-    with run.database(folder / "cite.duckdb", DatabaseOptions(), create=True) as db:
+    with run.database(folder / "cite.duckdb", DatabaseOptions(), create=True, whole=not keep) as db:
         with run.working("loading"):
             db.load("Token", paths["token"], types=("token", "position", "bib"), example="bib")
             db.load("Next", paths["next"], types=("position", "position"))

@@ -1,4 +1,4 @@
-"""`sqlrl doctor`."""
+"""`sqlrl version` and `doctor`: what is installed here, and whether it works."""
 
 from __future__ import annotations
 
@@ -20,13 +20,38 @@ from typing import Annotated
 
 import typer
 
-from sqlrl.cli.failures import FAILED, complain
-from sqlrl.cli.grouping import grouped
-from sqlrl.cli.options import Messages
-from sqlrl.cli.session import CommandSession, session
+from sqlrl.cli.options import Json, Messages, grouped, option
+from sqlrl.cli.session import CommandSession, print_json, session
 from sqlrl.engine.main_module import named_main
 from sqlrl.errors import SqlrlError, brief
 from sqlrl.paths import expanded
+
+# ---- sqlrl version ------------------------------------------------------------------------------------
+
+_PACKAGES = ("sqlrl", "duckdb", "sqlglot", "numpy", "scipy", "ortools", "pyarrow", "numba")
+
+
+def version(as_json: Json = False) -> None:
+    """Print the versions of sqlrl, Python and the libraries that results depend on; `sqlrl doctor` looks whether they work.
+
+    sqlrl version --json
+    """
+    rows = [{"package": "python", "version": platform.python_version()}]
+    for package in _PACKAGES:
+        try:
+            found = installed(package)
+        except PackageNotFoundError:
+            found = "not installed"
+        rows.append({"package": package, "version": found})
+    if as_json:
+        print_json(rows)
+        return
+    rows.insert(0, rows.pop(1))
+    for row in rows:
+        typer.echo(f"{row['package']:<10}{row['version']}")
+
+
+# ---- sqlrl doctor -------------------------------------------------------------------------------------
 
 OK, WARNING, ABSENT, BROKEN = "ok", "warning", "absent", "broken"
 """What a check finds: all right; works, with a drawback; an extra that is not there; sqlrl cannot work."""
@@ -59,9 +84,7 @@ Ahead = Annotated[
 
 Folder = Annotated[
     Path | None,
-    typer.Option(
-        "--directory", metavar="DIR", help="The folder where databases will be; the working folder by default.", show_default=False
-    ),
+    option("--directory", "DIR", "The folder where databases will be; the working folder by default."),
 ]  # fmt: skip
 
 
@@ -99,8 +122,7 @@ def doctor(output: Messages, directory: Folder = None, ahead: Ahead = False) -> 
         # A remedy is never cut: it is there to be copied.
         run.show(Table(pa.Table.from_pylist([asdict(each) for each in checks]), title="this machine", whole=True))
         if broken := [each for each in checks if each.status == BROKEN]:
-            complain("\n".join(f"{each.check}: {each.found}: {each.remedy}" for each in broken))
-            raise typer.Exit(FAILED)
+            raise SqlrlError("\n".join(f"{each.check}: {each.found}: {each.remedy}" for each in broken))
         run.message("sqlrl can work here")
 
 

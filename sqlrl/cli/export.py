@@ -1,36 +1,131 @@
-"""`sqlrl export`."""
+"""`sqlrl export` and `report`: models and runs for others."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Job, ModelInputs
-from sqlrl.cli.options import Examples, Limit, Messages, ReadOnly
-from sqlrl.cli.session import print_json
-from sqlrl.cli.views import ViewOptions, pairs
+from sqlrl.cli.options import (
+    DatabaseFirst,
+    DatabaseOptions,
+    Db,
+    Examples,
+    Limit,
+    Messages,
+    ReadOnly,
+    Untrusted,
+    argument,
+    flag,
+    grouped,
+    option,
+    runs,
+    with_database,
+)
+from sqlrl.cli.session import print_json, session
+from sqlrl.errors import InputError
 from sqlrl.ground.limits import GROUNDING_LIMIT
 
-
-class Format(StrEnum):
-    """How a ground network is written for a solver."""
-
-    wcnf = "wcnf"
-    lp = "lp"
-    uai = "uai"
+if TYPE_CHECKING:
+    from sqlrl.solve.exchange.solutions import NetworkFormat
 
 
-class NetworkFormat(StrEnum):
-    """How a ground network is written."""
+# ---- options of a view --------------------------------------------------------------------------------
 
-    wcnf = "wcnf"
-    lp = "lp"
-    uai = "uai"
-    parquet = "parquet"
+_VIEW = "With --format sql"
+
+Target = Annotated[
+    str | None,
+    option(
+        "--target",
+        "NAME",
+        "The predicate of whose atoms the view is; not needed if the model predicts one.",
+        panel=_VIEW,
+    ),
+]
+View = Annotated[str | None, option("--view", "NAME", "The name of the view; else TARGET_scores.", panel=_VIEW)]
+Tables = Annotated[
+    list[str] | None,
+    option(
+        "--table",
+        "PREDICATE=TABLE",
+        "What a predicate's table is called where it is not as the predicate; repeated.",
+        panel=_VIEW,
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    option(
+        "--column",
+        "PREDICATE.OLD=NEW",
+        "What a column is called where it is not as in the data that were loaded; repeated.",
+        panel=_VIEW,
+    ),
+]
+Scopes = Annotated[
+    list[str] | None,
+    option(
+        "--scope-table",
+        "PREDICATE=TABLE",
+        "The table of the tuples that have atoms, where a scope says so; else PREDICATE_scope; repeated.",
+        panel=_VIEW,
+    ),
+]
+Partial = Annotated[
+    bool,
+    flag("--partial", "Leave out rules that join atoms: a view of the others, which is another model.", panel=_VIEW),
+]
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """What the view of a model is, and how the user's tables are called."""
+
+    target: Target = None
+    view: View = None
+    tables: Tables = None
+    columns: Columns = None
+    scopes: Scopes = None
+    partial: Partial = False
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given."""
+        options = {
+            "--target": self.target, "--view": self.view, "--table": self.tables, "--column": self.columns,
+            "--scope-table": self.scopes, "--partial": self.partial,
+        }  # fmt: skip
+        return [name for name, value in options.items() if value]
+
+    def renamed_columns(self) -> dict[str, dict[str, str]]:
+        """Return what columns are called, by predicate."""
+        found: dict[str, dict[str, str]] = {}
+        for name, new in pairs("--column", self.columns, "Token.position=pos").items():
+            predicate, dot, old = name.partition(".")
+            if not dot:
+                raise typer.BadParameter(f"--column {name}={new}: write PREDICATE.OLD=NEW, such as Token.position=pos")
+            found.setdefault(predicate, {})[old] = new
+        return found
+
+
+def pairs(option: str, values: Sequence[str] | None, example: str) -> dict[str, str]:
+    """Return what options NAME=VALUE say, by name."""
+    found: dict[str, str] = {}
+    for each in values or ():
+        name, equal, value = each.partition("=")
+        if not equal or not name or not value or name in found:
+            what = "stands twice" if name in found else "is no NAME=VALUE"
+            raise typer.BadParameter(f"{option} {each} {what}: write it as {option} {example}, once for each name")
+        found[name] = value
+    return found
+
+
+# ---- sqlrl export -------------------------------------------------------------------------------------
 
 
 class AnyFormat(StrEnum):
@@ -58,29 +153,29 @@ _OF_WCNF = (AnyDialect.classic, AnyDialect.new)
 
 Out = Annotated[
     Path,
-    typer.Option(
+    option(
         "--out",
+        "FILE",
+        "Where it goes; the atoms of a network are listed in FILE.atoms.tsv. - is standard output, for SQL alone.",
         "-o",
-        metavar="FILE",
-        help="Where it goes; the atoms of a network are listed in FILE.atoms.tsv. - is standard output, for SQL alone.",
     ),
 ]
 How = Annotated[
     AnyFormat | None,
-    typer.Option(
+    option(
         "--format",
-        help="wcnf: weighted MaxSAT, lp: integer program, uai: Markov network, parquet: a table of ground clauses, sql: a view that gives each atom its probability; by default "
+        None,
+        "wcnf: weighted MaxSAT, lp: integer program, uai: Markov network, parquet: a table of ground clauses, sql: a view that gives each atom its probability; by default "
         "the ending of FILE.",
-        show_default=False,
     ),
 ]
 Which = Annotated[
     AnyDialect | None,
-    typer.Option(
+    option(
         "--dialect",
-        help="Of wcnf: with a line `p wcnf` (classic), or of the MaxSAT Evaluations since 2022. Of sql: the database; duckdb if none is "
+        None,
+        "Of wcnf: with a line `p wcnf` (classic), or of the MaxSAT Evaluations since 2022. Of sql: the database; duckdb if none is "
         "named.",
-        show_default=False,
     ),
 ]
 
@@ -119,7 +214,7 @@ def export(
             exported = job.db.export(
                 job.model,
                 out,
-                format=None if file_format is None else NetworkFormat(file_format.value).value,
+                format=None if file_format is None else cast("NetworkFormat", file_format.value),
                 dialect=(dialect or AnyDialect.classic).value,
                 examples=job.examples,
                 roles=job.roles,
@@ -168,12 +263,7 @@ def _write_view(job: Job, out: Path, views: ViewOptions, dialect: AnyDialect, li
             partial=views.partial,
         )
         exported = job.db.export(
-            job.model,
-            format="sql",
-            dialect=dialect.value,
-            options=options,
-            limit=limit,
-            roles=job.roles,
+            job.model, format="sql", dialect=dialect.value, options=options, limit=limit, roles=job.roles
         )
     if str(out) != "-":
         exported.write(out)
@@ -184,3 +274,61 @@ def _write_view(job: Job, out: Path, views: ViewOptions, dialect: AnyDialect, li
         row = {"path": str(out), "view": exported.view, "target": exported.target, "dialect": exported.dialect}
         print_json([{**row, "tables": list(exported.tables), "left_out": left_out, "sql": exported.text}])
     job.run.message(repr(exported))
+
+
+# ---- sqlrl report -------------------------------------------------------------------------------------
+
+Number = Annotated[
+    str | None, argument("RUN", "The number of the run in sqlrl.run; the newest by default.", complete=runs)
+]
+Page = Annotated[Path, option("--out", "FILE", "The page to write, a name that ends in .html.", "-o")]
+Replace = Annotated[bool, flag("--replace", "Write over a file that is there.")]
+
+
+@grouped
+def report(
+    out: Page,
+    output: Messages,
+    first: DatabaseFirst = None,
+    second: Number = None,
+    db: Db = None,
+    untrusted: Untrusted = False,
+    read_only: ReadOnly = False,
+    replace: Replace = False,
+) -> None:
+    """Write a page about a run that needs no network: clauses, charts, examples with the clauses behind their atoms, data and timings.
+
+    Predictions and probabilities are on it once they are kept and evaluated (sqlrl evaluate --keep).
+
+    sqlrl report cite.duckdb 1 -o report.html
+    """
+    path, text = _chosen((first, second), db)
+    if text is not None and not text.isdecimal():
+        raise InputError(f'{text!r} is no number of a run: `sqlrl sql {path} "from sqlrl.run"` lists them')
+    from sqlrl.paths import expanded
+    from sqlrl.report.page import check_path
+
+    check_path(out)
+    if expanded(out).exists() and not replace:
+        raise InputError(f"{out} exists: give another name, or --replace")
+    with (
+        session(output) as run,
+        run.database(path, DatabaseOptions(untrusted=untrusted), read_only=read_only, reads=True) as database,
+    ):
+        found = database.runs[-1 if text is None else int(text)]
+        found.report(out)
+        if output.as_json:
+            print_json([{"run": found.number, "learner": found.learner, "file": str(out)}])
+        else:
+            run.message(f"{out}: the report of run {found.number}, {found.learner}")
+
+
+def _chosen(arguments: Sequence[str | None], option: Path | None) -> tuple[Path, str | None]:
+    """Return the database and the run, None for the newest; what is no number alone is a database."""
+    given = [argument for argument in arguments if argument is not None]
+    if not given and option is not None:
+        return option, None
+    if len(given) == 1 and not given[0].isdecimal():
+        return Path(given[0]), None
+    path, (text,) = with_database(arguments, option, "RUN")
+    return path, text

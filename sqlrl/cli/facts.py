@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from sqlrl.cli.inputs import read_table
-from sqlrl.cli.options import FLAG, split_names
+from sqlrl.cli.options import flag, option, split_names
 
 if TYPE_CHECKING:
     from sqlrl.database.database import Database
@@ -40,58 +40,34 @@ class Empty(StrEnum):
 
 
 Columns = Annotated[
-    str | None,
-    typer.Option("--columns", metavar="NAMES", help="Columns of the arguments, in order, by name or number from 0."),
+    str | None, option("--columns", "NAMES", "Columns of the arguments, in order, by name or number from 0.")
 ]
-Types = Annotated[str | None, typer.Option("--types", metavar="NAMES", help="Types of the arguments, in order.")]
-Example = Annotated[
-    str | None,
-    typer.Option("--example", metavar="NAME", help="The type, or the column, whose values are the examples."),
-]
+Types = Annotated[str | None, option("--types", "NAMES", "Types of the arguments, in order.")]
+Example = Annotated[str | None, option("--example", "NAME", "The type, or the column, whose values are the examples.")]
 Numeric = Annotated[
     str | None,
-    typer.Option(
-        "--numeric", metavar="NAMES", help="Types whose constants are numbers: 1 and 1.0 are one; before they have any."
-    ),
+    option("--numeric", "NAMES", "Types whose constants are numbers: 1 and 1.0 are one; before they have any."),
 ]
-Truth = Annotated[
-    str | None, typer.Option("--truth", metavar="COLUMN", help="A boolean column: false rows are known to be false.")
-]
-Probability = Annotated[
-    str | None, typer.Option("--probability", metavar="COLUMN", help="A column of probabilities: soft evidence.")
-]
-Value = Annotated[
-    str | None,
-    typer.Option("--value", metavar="COLUMN", help="A column of soft truths from 0 to 1, for soft models."),
-]
+Truth = Annotated[str | None, option("--truth", "COLUMN", "A boolean column: false rows are known to be false.")]
+Probability = Annotated[str | None, option("--probability", "COLUMN", "A column of probabilities: soft evidence.")]
+Value = Annotated[str | None, option("--value", "COLUMN", "A column of soft truths from 0 to 1, for soft models.")]
 Scope = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--scope",
-        metavar="SOURCE",
-        help="Which tuples there are to predict, all by default: a query, a table or a file with a column for each argument.",
-        show_default=False,
+        "SOURCE",
+        "Which tuples there are to predict, all by default: a query, a table or a file with a column for each argument.",
     ),
 ]
 InNulls = Annotated[
     Nulls, typer.Option("--nulls", help="Rows with NULL (in CSV files an empty field) for an argument or the example.")
 ]
-FoldCase = Annotated[bool, typer.Option("--fold-case", metavar=FLAG, help="Lower the case of all constants.")]
-Rename = Annotated[
-    list[str] | None, typer.Option("--rename", metavar="OLD=NEW", help="A new name of a constant; repeatable.")
-]
-NoHeader = Annotated[
-    bool,
-    typer.Option("--no-header", metavar=FLAG, help="The first line of a CSV file is a fact, not names of columns."),
-]
+FoldCase = Annotated[bool, flag("--fold-case", "Lower the case of all constants.")]
+Rename = Annotated[list[str] | None, option("--rename", "OLD=NEW", "A new name of a constant; repeatable.")]
+NoHeader = Annotated[bool, flag("--no-header", "The first line of a CSV file is a fact, not names of columns.")]
 Delimiter = Annotated[
     str | None,
-    typer.Option(
-        "--delimiter",
-        metavar="CHARACTER",
-        help="What separates the fields of a CSV file: a comma, in .tsv files a tab (\\t).",
-        show_default=False,
-    ),
+    option("--delimiter", "CHARACTER", "What separates the fields of a CSV file: a comma, in .tsv files a tab (\\t)."),
 ]
 Quote = Annotated[
     str,
@@ -103,36 +79,27 @@ Quote = Annotated[
 
 InBins = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--bins",
-        metavar="TYPE=N",
-        help="Cut the numbers of a type into N pieces of equally many rows, or at edges (price=10:25:40), or as a model file says; repeatable.",
-        show_default=False,
+        "TYPE=N",
+        "Cut the numbers of a type into N pieces of equally many rows, or at edges (price=10:25:40), or as a model file says; repeatable.",
     ),
 ]
 BinsFrom = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--bins-from",
-        metavar="QUERY",
-        help="The examples whose rows choose the edges: a query, a table or a file; all rows by default.",
-        show_default=False,
+        "QUERY",
+        "The examples whose rows choose the edges: a query, a table or a file; all rows by default.",
     ),
 ]
 
 
-Append = Annotated[
-    bool, typer.Option("--append", metavar=FLAG, help="Add the facts to those that are there, not in their place.")
-]
+Append = Annotated[bool, flag("--append", "Add the facts to those that are there, not in their place.")]
 
 
 OnServer = Annotated[
-    bool,
-    typer.Option(
-        "--on-server",
-        metavar=FLAG,
-        help="SOURCE is Parquet that the server of --spark reads, and encodes into --spark-storage.",
-    ),
+    bool, flag("--on-server", "SOURCE is Parquet that the server of --spark reads, and encodes into --spark-storage.")
 ]
 
 

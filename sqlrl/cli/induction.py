@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sqlrl.cli.holdout import HoldoutOptions, held_out
 from sqlrl.cli.inputs import ModelInputs, chosen_examples, read_model
 from sqlrl.cli.options import Messages, named_database, split_names
+from sqlrl.cli.preparation import HoldoutOptions, held_out
 from sqlrl.cli.results import relearned, save, show_relearned
 from sqlrl.cli.session import CommandSession, session
 from sqlrl.wording import counted

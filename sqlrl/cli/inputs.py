@@ -1,4 +1,4 @@
-"""Models, evidence and examples as the command line names them; `-` is standard input."""
+"""Models, evidence, examples and queries as the command line names them; `-` is standard input."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sqlrl.cli.opening import DatabaseOptions
 from sqlrl.cli.options import (
     DATA,
     Closed,
+    DatabaseOptions,
     Db,
     Drop,
     Evidence,
@@ -28,18 +28,105 @@ from sqlrl.cli.options import (
     split_names,
 )
 from sqlrl.cli.options import Database as DatabaseFile
-from sqlrl.cli.queries import AskedPredicates, asked
-from sqlrl.cli.session import CommandSession, session
-from sqlrl.cli.streams import STANDARD_INPUT, read_input
+from sqlrl.cli.session import STANDARD_INPUT, CommandSession, read_input, session
 from sqlrl.errors import InputError, brief
 from sqlrl.paths import is_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sqlrl.catalog.layout import PredicateInfo
     from sqlrl.catalog.roles import Roles
     from sqlrl.database.database import Database
     from sqlrl.logic.model import Model
+    from sqlrl.logic.terms import Atom
+
+
+# ---- queries ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AskedPredicates:
+    """The predicates that are asked for, and of some the atoms, which may hold variables: of others all."""
+
+    predicates: tuple[str, ...] = ()
+    atoms: tuple[Atom, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether all atoms of each predicate are asked for."""
+        return not self.atoms
+
+    def shown(self, info: PredicateInfo, rows: pa.Table) -> pa.Table:
+        """Return the rows of a predicate's atoms, with the columns of its arguments, that are asked for."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from sqlrl.ground.clauses import argument_names
+        from sqlrl.logic.terms import Constant
+
+        mine = [atom for atom in self.atoms if atom.predicate == info.name]
+        if not mine:
+            return rows
+        names, chosen = argument_names(info), pa.array([False] * len(rows), pa.bool_())
+        for atom in mine:
+            fits = pa.array([True] * len(rows), pa.bool_())
+            first: dict[str, str] = {}
+            for name, term in zip(names, atom.terms, strict=True):
+                same = term.name if isinstance(term, Constant) else rows[first.setdefault(term.name, name)]
+                fits = pc.and_(fits, pc.equal(rows[name], same))
+            chosen = pc.or_(chosen, fits)
+        return rows.filter(chosen)
+
+
+def asked(values: Sequence[str] | None, model: Model) -> AskedPredicates:
+    r"""Return what is asked: names and atoms with commas between them, repeated, or in files, one on each line."""
+    from sqlrl.logic.formulas import parse_formula
+    from sqlrl.logic.terms import Atom, Variable
+
+    names: dict[str, list[Atom]] = {}
+    every = set[str]()
+    for text in _texts(values or ()):
+        name = text.split("(")[0].strip()
+        if "(" not in text:
+            every.add(name)
+            names.setdefault(name, [])
+            continue
+        atom = parse_formula(text, model, path="--query")
+        if not isinstance(atom, Atom):
+            raise typer.BadParameter(
+                f"--query {text}: name predicates or atoms, such as Cancer, Cancer(x) or Cancer(Anna)"
+            )
+        names.setdefault(name, []).append(atom)
+        if all(isinstance(term, Variable) for term in atom.terms) and len(set(atom.terms)) == len(atom.terms):
+            every.add(name)
+    return AskedPredicates(
+        tuple(names), tuple(atom for name, atoms in names.items() if name not in every for atom in atoms)
+    )
+
+
+def _texts(values: Sequence[str]) -> Iterator[str]:
+    """Yield what options that are repeated, hold commas, or name files say; a comma between parentheses belongs to an atom."""
+    from sqlrl.logic.lexer import read_text
+
+    for value in values:
+        text = read_text(value).replace("\n", ",") if is_file(value) else value
+        depth, start, quoted = 0, 0, False
+        for i, character in enumerate(f"{text},"):
+            if character == '"' and text[max(i - 1, 0) : i] != "\\":
+                quoted = not quoted
+            if quoted:
+                continue
+            depth += (character == "(") - (character == ")")
+            if character == "," and depth <= 0:
+                if part := text[start:i].strip():
+                    yield part
+                start = i + 1
+        if (depth > 0 or quoted) and text[start:].strip():
+            yield text[start:].strip()
+
+
+# ---- models and data ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -101,6 +188,11 @@ class ModelInputs(DatabaseOptions):
         """The one that the argument or `--db` names: SQLRL_DB may be set for other commands, and what was typed is meant for this one."""
         return self.database or (self.db if self.db != Path(os.environ.get("SQLRL_DB", "")) else None)
 
+    def check_writable(self, option: str, *, read_only: bool) -> None:
+        """Refuse an option that writes where there is no database to write, with a typer.BadParameter."""
+        if self.evidence or read_only:
+            raise typer.BadParameter(f"{option} needs a database that can be written, not --evidence or --read-only")
+
     @contextmanager
     def open(
         self,
@@ -132,13 +224,7 @@ class ModelInputs(DatabaseOptions):
                     f"{self.model}: the model has no rules{without}, so there is nothing to do: write some"
                 )
             model = replace(model, strict=self.missing is Missing.error)
-            with run.database(
-                path,
-                self,
-                create=beside,
-                read_only=read_only,
-                reads=reads,
-            ) as opened:
+            with run.database(path, self, create=beside, read_only=read_only, reads=reads) as opened:
                 if files:
                     with run.working("loading evidence"):
                         from sqlrl.catalog.evidence import Evidence as EvidenceAtoms

@@ -12,8 +12,6 @@ import typer
 
 import sqlrl
 from sqlrl.cli.clause_search import search, transfer
-from sqlrl.cli.grouping import grouped
-from sqlrl.cli.holdout import HoldoutOptions, held_out
 from sqlrl.cli.induction import induce
 from sqlrl.cli.inputs import check_standard_input, read_model
 from sqlrl.cli.learners import BATCH, LEARNERS, Given, name_parameters, parameters
@@ -32,7 +30,8 @@ from sqlrl.cli.learning import (
     RunOptions,
     Training,
 )
-from sqlrl.cli.options import DataFile, Examples, Summary
+from sqlrl.cli.options import DataFile, Examples, Summary, grouped
+from sqlrl.cli.preparation import HoldoutOptions, held_out
 from sqlrl.cli.results import show_batch, show_online, show_structure
 from sqlrl.cli.soft_learning import learn_program
 from sqlrl.cli.subgraphs import GraphFile, StreamFile, streamed

@@ -6,8 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlrl.cli.session import CommandSession
-from sqlrl.cli.streams import write_file
+from sqlrl.cli.session import CommandSession, write_file
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

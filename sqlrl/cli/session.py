@@ -1,22 +1,36 @@
-"""What every command has around it: the log, warnings, progress, the database, and where results go."""
+"""What every command has around it: the log, warnings, progress, the database, standard input, and where results go."""
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import logging
 import math
+import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlrl.cli.opening import DatabaseOptions
-from sqlrl.cli.options import SHOWN, Messages, Output, Summary
-from sqlrl.cli.streams import only_ascii
+import typer
+
+from sqlrl.cli.options import (
+    SHOWN,
+    DatabaseFirst,
+    DatabaseOptions,
+    Db,
+    Messages,
+    Output,
+    Summary,
+    Untrusted,
+    is_database,
+    with_database,
+)
 from sqlrl.cli.words import in_options
 from sqlrl.errors import BusyError, InputError, SqlrlWarning
 from sqlrl.markup import printable
@@ -27,6 +41,70 @@ if TYPE_CHECKING:
 
     from sqlrl.database.database import Database
     from sqlrl.report import Console, Table
+
+
+# ---- streams ------------------------------------------------------------------------------------------
+
+STANDARD_INPUT = "standard input"
+
+_PLAIN = str.maketrans({"…": "...", "±": "+/-", "─": "-", "━": "-", "│": "|", **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼", "+")})
+"""Characters of ours, and what is written for them where an encoding lacks them."""
+
+
+def prepare_streams() -> None:
+    """Let standard output and error escape what their encodings lack, in place of an error."""
+    codecs.register_error("sqlrl", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="sqlrl")
+
+
+def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    written = error.object[error.start : error.end].translate(_PLAIN)
+    return written.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+
+def only_ascii() -> bool:
+    """Return True if standard output may lack characters, so that JSON must escape them in its own way."""
+    return "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+
+
+def write_file(text: str) -> None:
+    """Write the content of a file, such as a model, to standard output; like all files it is UTF-8."""
+    if only_ascii():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8"))
+        sys.stdout.buffer.flush()
+    else:
+        print(text, end="")
+
+
+def read_input() -> str:
+    """Read standard input, which like all files is UTF-8; InputError if it is not."""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{STANDARD_INPUT} is no UTF-8 text: byte {error.start} is damaged") from error
+
+
+def check_arguments(arguments: Sequence[str]) -> None:
+    r"""Refuse arguments, and what the environment names in place of one, that are not in the encoding of the system."""
+    named = [*(("the argument", value) for value in arguments), ("SQLRL_DB", os.environ.get("SQLRL_DB", ""))]
+    for what, value in named:
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            encoding = sys.getfilesystemencoding()
+            shown = "".join(f"\\x{ord(c) - 0xDC00:02x}" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in value)
+            raise typer.BadParameter(
+                f"{what} '{shown}' is no text in {encoding}, the encoding here: write it in that encoding, and rename the "
+                "file if it is one"
+            ) from None
+
+
+# ---- the session --------------------------------------------------------------------------------------
 
 EVERY = sys.maxsize
 """Rows that a command without `--rows` shows."""
@@ -52,6 +130,7 @@ class CommandSession:
         read_only: bool = False,
         # Nothing is written that has to last, so that a file that cannot be written is opened for reading.
         reads: bool = False,
+        whole: bool = False,  # a file that is created is removed again if what is done with it fails
     ) -> Iterator[Database]:
         """Open a database, in memory if the path is None, and close it again."""
         from sqlrl.catalog.sizes import ATOM_LIMIT
@@ -65,21 +144,31 @@ class CommandSession:
                 self.message(f"{path} cannot be written: it is opened as with --read-only")
             if not read_only:
                 check_writable(path)
+        new = path is not None and not expanded(path).exists()
         try:
-            database = connect(
-                path or ":memory:",
-                memory_limit=opening.memory_limit,
-                atom_limit=ATOM_LIMIT if opening.atom_limit is None else opening.atom_limit,
-                read_only=read_only,
-                trusted=not opening.untrusted,
-                progress=False,
-                engine=opening.engine,
-            )
-        except BusyError as error:
-            raise error if reads or not error.reading else BusyError(error.held.rstrip(".") + ".") from error
-        with database:
-            database.advanced.console = self.console
-            yield database
+            try:
+                database = connect(
+                    path or ":memory:",
+                    memory_limit=opening.memory_limit,
+                    atom_limit=ATOM_LIMIT if opening.atom_limit is None else opening.atom_limit,
+                    read_only=read_only,
+                    trusted=not opening.untrusted,
+                    progress=False,
+                    engine=opening.engine,
+                )
+            except BusyError as error:
+                raise error if reads or not error.reading else BusyError(error.held.rstrip(".") + ".") from error
+            with database:
+                database.advanced.console = self.console
+                yield database
+        except BaseException as error:
+            if path is not None and new and whole:
+                file = expanded(path)
+                for left in (file, file.with_name(file.name + ".wal")):
+                    left.unlink(missing_ok=True)
+            elif path is not None and not read_only and isinstance(error, KeyboardInterrupt):
+                error.__notes__ = [f"what was finished is kept in {path}", *getattr(error, "__notes__", [])]
+            raise
 
     @contextmanager
     def working(self, description: str) -> Iterator[None]:
@@ -148,6 +237,31 @@ def session(output: Messages) -> Iterator[CommandSession]:
         logger.setLevel(before)
 
 
+@dataclass(frozen=True)
+class NamedDatabase:
+    """The database as the first of several arguments, for commands that name no model."""
+
+    first: DatabaseFirst = None
+    db: Db = None
+    untrusted: Untrusted = False
+
+    @contextmanager
+    def open(
+        self,
+        output: Messages,
+        others: Sequence[str | None],  # the other arguments
+        names: str,  # what these are called
+        *,
+        read_only: bool = False,
+        reads: bool = False,  # as in `CommandSession.database`
+    ) -> Iterator[tuple[CommandSession, Database, list[str]]]:
+        """Open the database for a command, with the other arguments."""
+        path, given = with_database((self.first, *others), self.db, names)
+        opening = DatabaseOptions(untrusted=self.untrusted)
+        with session(output) as run, run.database(path, opening, read_only=read_only, reads=reads) as database:
+            yield run, database, given
+
+
 class _Printable(logging.Formatter):
     """Writes records of the log without characters that act on a terminal, which may stand in SQL and names."""
 
@@ -164,10 +278,8 @@ def check_file(path: Path, *, create: bool = False) -> None:
             return
         raise InputError(f"{path}: there is no such database; `sqlrl load` creates one.")
     # DuckDB itself opens a Parquet or CSV file as a database in memory, in which all work would be lost.
-    if file.is_file() and file.stat().st_size:
-        with file.open("rb") as content:
-            if content.read(12)[8:] != b"DUCK":
-                raise InputError(f"{path} is not a DuckDB database: name the database first, then what to do with it.")
+    if file.is_file() and file.stat().st_size and not is_database(file):
+        raise InputError(f"{path} is not a DuckDB database: name the database first, then what to do with it.")
 
 
 def check_writable(path: Path) -> None:

@@ -12,8 +12,7 @@ import sqlrl
 from sqlrl.cli.inputs import Missing, ModelInputs, chosen_examples
 from sqlrl.cli.options import Messages, split_names
 from sqlrl.cli.results import show_batch
-from sqlrl.cli.session import session
-from sqlrl.cli.streams import STANDARD_INPUT, read_input
+from sqlrl.cli.session import STANDARD_INPUT, read_input, session
 
 if TYPE_CHECKING:
     from sqlrl.learn.soft.estimator import SoftEstimator

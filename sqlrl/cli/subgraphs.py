@@ -1,8 +1,9 @@
-"""What `sqlrl learn --stream` adds: subgraphs that a file of SQL cuts out of a graph, window by window, in place of examples that are loaded."""
+"""Subgraphs of a graph: `sqlrl ego` prints the SQL that cuts them out, `sqlrl learn --stream` learns from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,39 +11,136 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sqlrl.cli.opening import DatabaseOptions
-from sqlrl.cli.streams import STANDARD_INPUT, read_input
+from sqlrl.cli.options import DatabaseOptions, Messages, argument, grouped, is_database, option, split_names
+from sqlrl.cli.session import STANDARD_INPUT, NamedDatabase, print_json, read_input, write_file
 from sqlrl.errors import InputError
 from sqlrl.paths import expanded
 
 if TYPE_CHECKING:
     from sqlrl.cli.inputs import Job, ModelInputs
     from sqlrl.database.database import Database
+    from sqlrl.database.ego_networks import Negatives, Relation
     from sqlrl.training.subgraphs import Subgraphs
+
+
+# ---- sqlrl ego ----------------------------------------------------------------------------------------
+
+Edges = Annotated[str | None, argument("EDGES", "A table or query of two columns, both entities.")]
+Target = Annotated[
+    str,
+    typer.Option("--target", metavar="NAME", help="The predicate to predict, of an entity: a neighbour of the centre?"),
+]
+Relations = Annotated[
+    list[str] | None,
+    option(
+        "--relation",
+        "NAME=TABLE",
+        "A predicate of candidates, and its table or query, whose columns are entities; NAME(COLUMN,...)=TABLE if only these are. Repeated.",
+    ),
+]
+Centres = Annotated[
+    str | None,
+    typer.Option(
+        "--centres",
+        metavar="QUERY",
+        help="The centres, in the order of the stream.",
+        show_default="all entities that have an edge",
+    ),
+]
+Hops = Annotated[int, typer.Option("--hops", metavar="N", help="How far candidates are away at most.")]
+False_ = Annotated[
+    str,
+    typer.Option(
+        "--negatives", metavar="equal|all|X", help="False candidates for each true one: as many, all, or so many."
+    ),
+]
+Cap = Annotated[int | None, option("--cap", "N", "The most true candidates of a centre, and the most false ones.")]
+Seed = Annotated[int, typer.Option("--random-state", metavar="N", help="Seed of what is drawn.")]
+
+
+@grouped
+def ego(
+    output: Messages,
+    target: Target,
+    place: NamedDatabase,
+    second: Edges = None,
+    relations: Relations = None,
+    centres: Centres = None,
+    hops: Hops = 2,
+    negatives: False_ = "equal",
+    cap: Cap = None,
+    seed: Seed = 0,
+) -> None:
+    """Print the SQL that cuts ego networks out of a graph, the neighbours of each centre and others near it, as views to be edited and given
+    to `learn --stream`.
+
+    sqlrl ego graph.duckdb friends --target Friend --relation Knows=friends > friends.sql
+    """
+    given = _relations(relations or [])
+    with place.open(output, [second], "EDGES", read_only=True) as (_, source, (edges,)):
+        from sqlrl.database.ego_networks import EgoNetworks
+
+        found = EgoNetworks(
+            source, edges, target=target, relations=given, centres=centres, hops=hops, negatives=_negatives(negatives),
+            cap=cap, random_state=seed,
+        )  # fmt: skip
+        if output.as_json:
+            print_json({"view": name, "query": query} for name, query in found.views().items())
+        else:
+            write_file(found.sql())
+
+
+def _relations(given: Sequence[str]) -> dict[str, Relation]:
+    """Return relations as `EgoNetworks` takes them."""
+    found: dict[str, Relation] = {}
+    for each in given:
+        parts = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\)\s*)?=\s*(.*\S)\s*", each, flags=re.DOTALL)
+        if parts is None:
+            raise typer.BadParameter(
+                f"--relation {each}: give a predicate and its table, NAME=TABLE or NAME(COLUMN,...)=TABLE"
+            )
+        name, entities, table = parts.groups()
+        if name in found:
+            raise typer.BadParameter(f"--relation {each}: {name} is given twice")
+        found[name] = table if entities is None else (table, list(split_names([entities])))
+    return found
+
+
+def _negatives(text: str) -> Negatives:
+    """Return what the option says of false candidates; `EgoNetworks` refuses numbers that are none."""
+    if text == "equal":
+        return "equal"
+    if text == "all":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"--negatives {text}: give equal, all, or a number for each true candidate") from None
+
+
+# ---- sqlrl learn --stream -----------------------------------------------------------------------------
 
 PANEL = "Subgraphs of a graph (online learners, resolwe)"
 
 StreamFile = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--stream",
-        metavar="FILE",
-        help="Learn from subgraphs of a graph, a window at a time, in place of loaded examples, with an online learner or resolwe. A file of SQL: CREATE VIEW centres AS SELECT "
+        "FILE",
+        "Learn from subgraphs of a graph, a window at a time, in place of loaded examples, with an online learner or resolwe. A file of SQL: CREATE VIEW centres AS SELECT "
         "... AS example names them, in its order; a view for each predicate selects example, its arguments and, of a target, truth (boolean) "
         "FROM centres JOIN tables of the graph. Other views are steps. No view is made; - is standard input.",
-        show_default=False,
-        rich_help_panel=PANEL,
+        panel=PANEL,
     ),
 ]
 GraphFile = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--graph",
-        metavar="FILE",
-        help="The DuckDB file with the graph of --stream, which is only read; without it, the DATABASE has the graph. With it the DATABASE, "
+        "FILE",
+        "The DuckDB file with the graph of --stream, which is only read; without it, the DATABASE has the graph. With it the DATABASE, "
         "which keeps the run, may be new, or left out.",
-        show_default=False,
-        rich_help_panel=PANEL,
+        panel=PANEL,
     ),
 ]
 
@@ -110,6 +208,5 @@ def _check(path: Path) -> None:
     file = expanded(path)
     if not file.is_file():
         raise InputError(f"--graph {path}: there is no such file")
-    with file.open("rb") as content:
-        if content.read(12)[8:] != b"DUCK":
-            raise InputError(f"--graph {path} is no DuckDB database: name the file that has the tables of the graph")
+    if not is_database(file):
+        raise InputError(f"--graph {path} is no DuckDB database: name the file that has the tables of the graph")

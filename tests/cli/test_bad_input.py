@@ -94,6 +94,23 @@ def test_an_error_names_the_place_and_ends_with_1(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["learn", "--resume", "x"], "'--resume': give the number of a run, not 'x': the table sqlrl.run lists them"),
+        (["infer", "--limit", "x"], "'--limit': give an integer, not 'x'"),
+        (["infer", "--limit", "0"], "'--limit': give at least 1, not '0'"),
+        (["infer", "--time-limit", "soon"], "'--time-limit': give a number, not 'soon'"),
+        (["psl", "p.psl", "--threshold", "2"], "'--threshold': give at most 1.0, not '2'"),
+        (["infer", "--method", "best"], "'--method': 'best' is not one of 'auto', 'full'"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_named(run: Run, arguments: list[str], words: str) -> None:
+    done = run(*arguments)
+    assert done.code == 2
+    assert words in " ".join(done.err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["nonsense"],

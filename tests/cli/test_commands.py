@@ -14,11 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sqlrl
-from sqlrl.cli.inputs import Job
+from sqlrl.cli.inputs import AskedPredicates, Job
 from sqlrl.cli.options import Messages
-from sqlrl.cli.predicting import Solver
-from sqlrl.cli.queries import AskedPredicates
 from sqlrl.cli.session import session
+from sqlrl.cli.solvers import Saving, Solver
 from sqlrl.logic.mln import parse_mln
 from sqlrl.solve.result import Status
 from tests.cli.conftest import EVIDENCE, MODEL, SMOKERS, Project, Run
@@ -381,7 +380,7 @@ def test_a_world_that_is_not_proved_optimal_says_so(capsys: pytest.CaptureFixtur
     database = SimpleNamespace(predict=lambda *_, **__: found)
     with session(Messages()) as current:
         job = Job(current, cast(sqlrl.Database, database), parse_mln("P(t)\n1 P(x)"), None, {}, AskedPredicates())
-        shown = Solver(deterministic_limit=0.0).predict(job)
+        shown = Solver(deterministic_limit=0.0).predict(job, Saving())
     assert shown is found
     err = capsys.readouterr().err
     assert "not proved optimal" in err
@@ -447,7 +446,7 @@ def test_json_is_one_row_a_line(run: Run, project: Project) -> None:
 )
 def test_options_have_the_defaults_of_the_parameters(command: str, verb: str, names: list[str]) -> None:
     # Written out on both sides, as the command line must not load what declares them before it knows that it needs it.
-    options = signature(getattr(import_module(f"sqlrl.cli.{command}"), command)).parameters
+    options = signature(getattr(import_module("sqlrl.cli.app"), command)).parameters
     parameters = signature(getattr(sqlrl.Database, verb)).parameters
     for name in names:
         assert options[name].default == parameters[{"seed": "random_state"}.get(name, name)].default

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from sqlrl.cli.grouping import grouped
+from sqlrl.cli.options import grouped
 
 Depth = Annotated[int, typer.Option("--depth", "-d")]
 

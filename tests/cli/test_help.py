@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from sqlrl.cli.app import app
-from sqlrl.cli.examples import command_lines, pasteable, with_examples
+from sqlrl.cli.app import app, command_lines, pasteable, with_examples
 from sqlrl.cli.learning import learn
 from tests.cli.conftest import Run
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import sqlrl
 from tests.cli.conftest import Run
 
 
@@ -144,6 +145,23 @@ def test_a_folder_is_loaded_at_once(run: Run, tmp_path: Path) -> None:
         done = run("load", db, *options)
         assert done.code != 0
         assert words in " ".join(done.err.replace("│", " ").split())
+
+
+def test_ctrl_c_leaves_no_new_file_and_an_old_one_as_it_was(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = tmp_path / "old.duckdb", tmp_path / "new.duckdb"
+    assert run("load", old, "P", "select 'a'", "--types", "t").code == 0
+
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sqlrl.Database, "load", stopped)
+    done = run("load", new, "P", "select 'b'", "--types", "t")
+    assert (done.code, done.err, new.exists()) == (130, "error: interrupted\n", False)
+    done = run("load", old, "P", "select 'b'", "--types", "t")
+    assert (done.code, done.err) == (130, f"error: interrupted; what was finished is kept in {old}\n")
+    assert run("sql", old, "from sqlrl.named_P", "--json").rows() == [{"t": "a"}]
 
 
 def test_rows_with_empty_fields_can_be_left_out(run: Run, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_tables_of_a_database(run: Run, project: Project) -> None:
         (["--probabilities", "--all"], "--all is about a most probable world"),
         (["--probabilities", "--deterministic-limit", "3"], "--deterministic-limit is about a most probable world"),
         (["--probabilities", "--samples-into", "x"], "needs a database that can be written"),
-        (["--probabilities", "--samples", "0"], "greater than or equal to 1"),
+        (["--probabilities", "--samples", "0"], "give at least 1, not '0'"),
     ],
 )
 def test_options_that_do_not_go_together(run: Run, lasting: Project, arguments: list[str], message: str) -> None:

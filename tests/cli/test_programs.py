@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sqlrl
-from sqlrl.cli.queries import asked
+from sqlrl.cli.inputs import asked
 from sqlrl.errors import CatalogError, ParseError, SqlrlError, UnsupportedError
 from sqlrl.logic.evidence import parse_domains, parse_evidence
 from tests.cli.conftest import Run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from importlib import import_module
 from pathlib import Path
 
 import duckdb
@@ -78,6 +79,8 @@ def test_every_command_opens_its_database_as_a_stranger_s(
     def opened(path: object, *, trusted: bool = True, **_: object) -> None:
         raise SeenError(f"{path} opened, trusted {trusted}")
 
+    # A module that is first imported meanwhile would keep the stand-in.
+    import_module("sqlrl.catalog.inspection")
     for module in ("sqlrl.database.database", "sqlrl.engine.connection"):
         monkeypatch.setattr(f"{module}.connect", opened)
     for command, words in COMMANDS.items():

@@ -1,103 +1,87 @@
-"""`sqlrl load`."""
+"""`sqlrl load`, `remove`, `define` and `migrate`: what changes the data of a database."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from sqlrl.cli.completion import predicates
 from sqlrl.cli.facts import Duplicates, Empty, FactOptions, renamed
-from sqlrl.cli.grouping import grouped
-from sqlrl.cli.inputs import check_standard_input, evidence_of, named_examples, read_model, split_files
-from sqlrl.cli.opening import DatabaseOptions
-from sqlrl.cli.options import FLAG, DatabaseFirst, Db, Messages, with_database
-from sqlrl.cli.session import session
-from sqlrl.paths import expanded
+from sqlrl.cli.inputs import check_standard_input, evidence_of, named_examples, read_model, read_table, split_files
+from sqlrl.cli.options import (
+    Database,
+    DatabaseFirst,
+    DatabaseOptions,
+    Db,
+    Messages,
+    Untrusted,
+    argument,
+    flag,
+    grouped,
+    named_database,
+    option,
+    predicates,
+    with_database,
+)
+from sqlrl.cli.session import NamedDatabase, check_file, check_writable, print_json, read_input, session
+from sqlrl.errors import InputError
+from sqlrl.paths import expanded, is_file
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
+
+
+# ---- sqlrl load ---------------------------------------------------------------------------------------
 
 _EVIDENCE = "Evidence files"
 _FOLDER = "A folder"
 _OWN = "PREDICATE SOURCE"
 
 
-Second = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="PREDICATE", autocompletion=predicates, help="The predicate whose facts these are.", show_default=False
-    ),
-]
-Third = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="SOURCE",
-        help="A Parquet or CSV file, a table, a query, or - for standard input.",
-        show_default=False,
-    ),
-]
-Target = Annotated[bool, typer.Option("--target", metavar=FLAG, help="To be predicted; the facts are labels.")]
-Given = Annotated[bool, typer.Option("--given", metavar=FLAG, help="To be predicted; the facts are evidence about it.")]
+Predicate = Annotated[str | None, argument("PREDICATE", "The predicate whose facts these are.", complete=predicates)]
+Source = Annotated[str | None, argument("SOURCE", "A Parquet or CSV file, a table, a query, or - for standard input.")]
+Target = Annotated[bool, flag("--target", "To be predicted; the facts are labels.")]
+Given = Annotated[bool, flag("--given", "To be predicted; the facts are evidence about it.")]
 InDuplicates = Annotated[Duplicates, typer.Option("--duplicates", help="Facts that occur more than once.")]
 InEmpty = Annotated[Empty, typer.Option("--empty", help="A source without facts.")]
 EvidenceFiles = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--evidence",
+        "FILES",
+        "Alchemy .db files, with commas or repeated; - is standard input. NAME=FILE is an example of that name.",
         "-e",
-        metavar="FILES",
-        help="Alchemy .db files, with commas or repeated; - is standard input. NAME=FILE is an example of that name.",
-        rich_help_panel=_EVIDENCE,
-        show_default=False,
+        panel=_EVIDENCE,
     ),
 ]
 Declarations = Annotated[
-    str | None,
-    typer.Option(
-        "--model", "-m", metavar="FILE", help="The model that declares its predicates.", rich_help_panel=_EVIDENCE
-    ),
+    str | None, option("--model", "FILE", "The model that declares its predicates.", "-m", panel=_EVIDENCE)
 ]
-Replace = Annotated[
-    bool,
-    typer.Option(
-        "--replace",
-        metavar=FLAG,
-        help="Replace what other files held of the same predicates.",
-        rich_help_panel=_EVIDENCE,
-    ),
-]
+Replace = Annotated[bool, flag("--replace", "Replace what other files held of the same predicates.", panel=_EVIDENCE)]
 Folder = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--folder",
-        metavar="DIRECTORY",
-        help="Load all its Parquet, CSV and TSV files, each named after its predicate.",
-        rich_help_panel=_FOLDER,
-        show_default=False,
+        "DIRECTORY",
+        "Load all its Parquet, CSV and TSV files, each named after its predicate.",
+        panel=_FOLDER,
     ),
 ]
 BiasFile = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--bias",
-        metavar="FILE",
-        help="Aleph's mode declarations: only predicates of bodies are loaded, with the types of their modes.",
-        rich_help_panel=_FOLDER,
-        show_default=False,
+        "FILE",
+        "Aleph's mode declarations: only predicates of bodies are loaded, with the types of their modes.",
+        panel=_FOLDER,
     ),
 ]
-Refresh = Annotated[
-    bool, typer.Option("--refresh", metavar=FLAG, help="Load again what changed at its source; nothing else.")
-]
+Refresh = Annotated[bool, flag("--refresh", "Load again what changed at its source; nothing else.")]
 RunQueries = Annotated[
-    bool,
-    typer.Option(
-        "--run-queries", metavar=FLAG, help="With --refresh --untrusted: run the queries and views that the file keeps."
-    ),
+    bool, flag("--run-queries", "With --refresh --untrusted: run the queries and views that the file keeps.")
 ]
 
 
@@ -107,8 +91,8 @@ def load(
     facts: FactOptions,
     opening: DatabaseOptions,
     first: DatabaseFirst = None,
-    second: Second = None,
-    third: Third = None,
+    second: Predicate = None,
+    third: Source = None,
     db: Db = None,
     target: Target = False,
     given: Given = False,
@@ -149,7 +133,7 @@ def load(
     check_usage(facts, files, model, bool(examples), target=target, given=given, refresh=refresh, replace=replace)
     with session(output) as run:
         declared = read_model(model, trusted=not opening.untrusted) if model is not None else None
-        with _no_remains(path), run.database(path, opening, create=not refresh) as database:
+        with run.database(path, opening, create=not refresh, whole=True) as database:
             if refresh:
                 with run.working("loading what changed"):
                     changed = database.refresh(run_queries=run_queries)
@@ -188,37 +172,14 @@ def load(
         run.show(loaded)
 
 
-@contextmanager
-def _no_remains(path: Path) -> Iterator[None]:
-    """Remove the database file after a failure if there was none before."""
-    file = expanded(path)
-    existed = file.exists()
-    try:
-        yield
-    except BaseException:
-        if not existed:
-            for left in (file, file.with_name(file.name + ".wal")):
-                left.unlink(missing_ok=True)
-        raise
-
-
 def check_folder(facts: FactOptions, folder: Path | None, bias: Path | None, *, others: bool) -> None:
     """Refuse options that do not go with a folder."""
     if bias is not None and folder is None:
         raise typer.BadParameter("--bias says which files of a folder to load: give --folder DIRECTORY too")
     if folder is None:
         return
-    own = (
-        facts.types,
-        facts.columns,
-        facts.example,
-        facts.truth,
-        facts.probability,
-        facts.value,
-        facts.scope,
-        facts.bins_from,
-    )
-    if others or facts.append or facts.on_server or any(x is not None for x in own):
+    own = ("types", "columns", "example", "truth", "probability", "value", "scope", "bins_from")
+    if others or facts.append or facts.on_server or any(getattr(facts, name) is not None for name in own):
         raise typer.BadParameter(
             "--folder loads closed predicates: it takes --bias, --numeric, --bins, --duplicates, --nulls, --empty, --fold-case, "
             "--rename, --no-header, --delimiter and --quote; load a predicate that needs more by itself"
@@ -259,3 +220,98 @@ def check_usage(
         )
     renamed(facts.rename or [])
     check_standard_input(evidence=files, model=[model or ""])
+
+
+# ---- sqlrl remove -------------------------------------------------------------------------------------
+
+Removed = Annotated[
+    str | None, argument("SOURCE", "The facts: a query, a table, a Parquet or CSV file, or - for standard input.")
+]
+
+
+@grouped
+def remove(output: Messages, place: NamedDatabase, second: Predicate = None, third: Removed = None) -> None:
+    """Remove facts of a predicate from the database; what they were loaded from stays as it is.
+
+    sqlrl remove social.duckdb Friends "select 'Anna', 'Bob'"
+    """
+    with place.open(output, (second, third), _OWN) as (run, database, (predicate, source)):
+        with run.working(f"removing from {predicate}"):
+            removed = database.load(predicate, read_table(database) if source == "-" else source, mode="remove")
+        run.message(f"removed {removed:,} fact{'' if removed == 1 else 's'} of {predicate}")
+        run.show(database.tables())
+
+
+# ---- sqlrl define -------------------------------------------------------------------------------------
+
+Rules = Annotated[str | None, argument("RULES", "The rules, or a file of them; - reads them from standard input.")]
+
+
+class VariableCase(StrEnum):
+    """Which names are variables: those that begin with a small letter, as in models, or with a capital, as in Prolog."""
+
+    small = "lower"
+    capital = "upper"
+
+
+VariableNames = Annotated[
+    VariableCase, typer.Option("--variables", help="Names that begin so are variables: as in models, or as in Prolog.")
+]
+
+
+@grouped
+def define(
+    output: Messages, place: NamedDatabase, second: Rules = None, variables: VariableNames = VariableCase.small
+) -> None:
+    """Define predicates by Horn rules over others, also recursive ones; they follow what they are defined from.
+
+    sqlrl define family.duckdb "Ancestor(x, y) :- Parent(x, y). Ancestor(x, z) :- Parent(x, y), Ancestor(y, z)."
+    """
+    with place.open(output, [second], "RULES") as (run, database, (text,)):
+        with run.working("defining"):
+            database.define(_rules(text), variables=variables.value)
+        run.show(database.tables())
+
+
+def _rules(text: str) -> str | Path:
+    """Return the rules, or the file that has them."""
+    if is_file(expanded(text)):
+        return expanded(text)
+    rules = read_input() if text == "-" else text
+    if "(" not in rules:
+        found = "standard input has none" if text == "-" else f"{text!r} is neither a file nor a rule"
+        raise InputError(f"there is no rule `head(x) :- body(x, y).`: {found}")
+    return rules
+
+
+# ---- sqlrl migrate ------------------------------------------------------------------------------------
+
+
+@grouped
+def migrate(output: Messages, database: Database = None, db: Db = None, untrusted: Untrusted = False) -> None:
+    """Bring a database file to the layout of this version of sqlrl; every command that writes does so, too.
+
+    sqlrl migrate cite.duckdb
+    """
+    path = named_database(database, db)
+    with session(output) as run:
+        from sqlrl.catalog.inspection import inspect
+        from sqlrl.catalog.migrations import open_layout
+        from sqlrl.catalog.store import Store
+        from sqlrl.engine.connection import connect
+
+        check_file(path)
+        check_writable(path)
+        engine = connect(path, trusted=not untrusted)
+        try:
+            if untrusted:
+                inspect(engine)
+            before, after = open_layout(Store(engine), progress=run.message)
+        finally:
+            engine.close()
+        if run.as_json:
+            print_json([{"database": str(path), "before": before, "after": after}])
+        elif before == after:
+            print(f"{path} has layout {after}, the newest")
+        else:
+            print(f"{path} had {f'layout {before}' if before else 'no layout'}, now it has layout {after}")
