@@ -1,4 +1,4 @@
-"""The command line; one sub-command a file. Heavy libraries are imported inside the commands, so that it starts fast."""
+"""The command line, its sub-commands by what a user does. Heavy libraries are imported inside the commands, so that it starts fast."""
 
 from __future__ import annotations
 

@@ -12,14 +12,11 @@ import typer
 
 from sqlrl.cli.inputs import Job, ModelInputs
 from sqlrl.cli.options import (
-    DatabaseFirst,
     DatabaseOptions,
-    Db,
     Examples,
     Limit,
     Messages,
     ReadOnly,
-    Untrusted,
     argument,
     flag,
     grouped,
@@ -27,7 +24,7 @@ from sqlrl.cli.options import (
     runs,
     with_database,
 )
-from sqlrl.cli.session import print_json, session
+from sqlrl.cli.session import NamedDatabase, print_json, session
 from sqlrl.errors import InputError
 from sqlrl.ground.limits import GROUNDING_LIMIT
 
@@ -113,14 +110,14 @@ class ViewOptions:
         return found
 
 
-def pairs(option: str, values: Sequence[str] | None, example: str) -> dict[str, str]:
+def pairs(named: str, values: Sequence[str] | None, example: str) -> dict[str, str]:
     """Return what options NAME=VALUE say, by name."""
     found: dict[str, str] = {}
     for each in values or ():
         name, equal, value = each.partition("=")
         if not equal or not name or not value or name in found:
             what = "stands twice" if name in found else "is no NAME=VALUE"
-            raise typer.BadParameter(f"{option} {each} {what}: write it as {option} {example}, once for each name")
+            raise typer.BadParameter(f"{named} {each} {what}: write it as {named} {example}, once for each name")
         found[name] = value
     return found
 
@@ -289,10 +286,8 @@ Replace = Annotated[bool, flag("--replace", "Write over a file that is there.")]
 def report(
     out: Page,
     output: Messages,
-    first: DatabaseFirst = None,
+    place: NamedDatabase,
     second: Number = None,
-    db: Db = None,
-    untrusted: Untrusted = False,
     read_only: ReadOnly = False,
     replace: Replace = False,
 ) -> None:
@@ -302,7 +297,7 @@ def report(
 
     sqlrl report cite.duckdb 1 -o report.html
     """
-    path, text = _chosen((first, second), db)
+    path, text = _chosen((place.first, second), place.db)
     if text is not None and not text.isdecimal():
         raise InputError(f'{text!r} is no number of a run: `sqlrl sql {path} "from sqlrl.run"` lists them')
     from sqlrl.paths import expanded
@@ -313,7 +308,7 @@ def report(
         raise InputError(f"{out} exists: give another name, or --replace")
     with (
         session(output) as run,
-        run.database(path, DatabaseOptions(untrusted=untrusted), read_only=read_only, reads=True) as database,
+        run.database(path, DatabaseOptions(untrusted=place.untrusted), read_only=read_only, reads=True) as database,
     ):
         found = database.runs[-1 if text is None else int(text)]
         found.report(out)
@@ -323,12 +318,12 @@ def report(
             run.message(f"{out}: the report of run {found.number}, {found.learner}")
 
 
-def _chosen(arguments: Sequence[str | None], option: Path | None) -> tuple[Path, str | None]:
+def _chosen(arguments: Sequence[str | None], db: Path | None) -> tuple[Path, str | None]:
     """Return the database and the run, None for the newest; what is no number alone is a database."""
-    given = [argument for argument in arguments if argument is not None]
-    if not given and option is not None:
-        return option, None
+    given = [each for each in arguments if each is not None]
+    if not given and db is not None:
+        return db, None
     if len(given) == 1 and not given[0].isdecimal():
         return Path(given[0]), None
-    path, (text,) = with_database(arguments, option, "RUN")
+    path, (text,) = with_database(arguments, db, "RUN")
     return path, text

@@ -278,26 +278,26 @@ def split_names(values: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for value in values or () for part in value.split(",") if (name := part.strip()))
 
 
-def named_database(argument: Path | None, option: Path | None) -> Path:
+def named_database(named: Path | None, db: Path | None) -> Path:
     """Return the database that the argument names, else that of `--db` or SQLRL_DB."""
-    found = argument or option
+    found = named or db
     if found is None:
         raise typer.BadParameter("name the database: as the first argument, with --db FILE, or in SQLRL_DB")
     return found
 
 
-def with_database(arguments: Sequence[str | None], option: Path | None, names: str) -> tuple[Path, list[str]]:
-    """Return the database and the other arguments, called `names`; the database is the first argument, else `option`."""
-    given = [argument for argument in arguments if argument is not None]
+def with_database(arguments: Sequence[str | None], db: Path | None, names: str) -> tuple[Path, list[str]]:
+    """Return the database and the other arguments, called `names`; the database is the first argument, else that of `--db`."""
+    given = [each for each in arguments if each is not None]
     own = len(names.split())
     if len(given) == own + 1:
         return Path(given[0]), given[1:]
-    if len(given) == own and option is not None:
-        return option, given
+    if len(given) == own and db is not None:
+        return db, given
     wanted = f"DATABASE {names}".rstrip()
     if len(given) <= own:
-        beside = f" {option}" if option is not None else "; the database can also stand in --db FILE or SQLRL_DB"
-        found = f" beside the database{beside}" if option is not None else beside
+        beside = f" {db}" if db is not None else "; the database can also stand in --db FILE or SQLRL_DB"
+        found = f" beside the database{beside}" if db is not None else beside
         raise typer.BadParameter(f"expected {wanted}, found {' '.join(given) or 'nothing'}{found}")
     raise typer.BadParameter(f"expected {wanted}, found {' '.join(given)}")
 
