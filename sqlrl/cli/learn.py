@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 import sqlrl
-from sqlrl.cli.clause_search import search, transfer
-from sqlrl.cli.induction import induce
+from sqlrl.cli.clause_search import induce, search, transfer
 from sqlrl.cli.inputs import check_standard_input, read_model
 from sqlrl.cli.learners import BATCH, LEARNERS, Given, name_parameters, parameters
 from sqlrl.cli.learning import (

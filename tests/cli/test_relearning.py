@@ -159,7 +159,7 @@ def test_a_saved_model_is_learned_again_from_its_own_weights(run: Run, documents
         (["osl", "--then", "msl(max_literals=2)"], ["--then takes a learner of the weights", "not an object of type MSL"]),
         (["osl", "--then", "likelihood(strenght=2)"], ["Likelihood has no parameter 'strenght'; did you mean 'strength'?"]),
         (["osl", "--then", "likelihood(strength=-1)"], ["--strength -1 is not a finite number of at least 0"]),
-        (["ilp", "--then", "max-margin(folds=2)"], ["says how examples are held out to choose C"]),
+        (["ilp", "--then", "max-margin(folds=2)"], ["says how examples are held out to choose a strength"]),
     ],
 )  # fmt: skip
 def test_what_cannot_learn_weights_again_is_refused(
