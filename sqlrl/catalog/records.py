@@ -261,6 +261,14 @@ _AT_END = (
 )  # fmt: skip
 """Tables to which a run adds rows when it ends."""
 
+EARLIER = "earlier_model_"
+"""How names begin in the state of a run that say what models it had before it was resumed."""
+
+
+def _earlier(written: str) -> str:
+    """Return the name of the text of a model in the state of a run that had it."""
+    return EARLIER + hashlib.sha256(written.encode()).hexdigest()
+
 
 class Records:
     """Writes models, runs and what they produce."""
@@ -386,10 +394,17 @@ class Records:
         if row is None or row["model"] is None:
             return
         with self.together():
+            # What it learned so far stays known as learned by it, and stays where it has a name.
+            model = column("model").eq(exp.convert(row["model"]))
+            written = self._store.rows(
+                exp.select("json").from_(self._store.table("model")).where(model), "read a model"
+            )
+            self.save_state(run, {_earlier(each["json"]): None for each in written})
+            names = exp.select(column("model")).from_(self._store.table("named_model"))
+            made = exp.Where(this=exp.and_(model, exp.Not(this=exp.In(this=column("model"), query=names.subquery()))))
             for table in ("model", "clause", "shape"):
-                made = exp.Where(this=column("model").eq(exp.convert(row["model"])))
                 self._store.engine.execute(
-                    exp.Delete(this=self._store.table(table), where=made), step=f"clear rows of {table}"
+                    exp.Delete(this=self._store.table(table), where=made.copy()), step=f"clear rows of {table}"
                 )
             for table in _AT_END:
                 self.clear(table, run)
@@ -510,15 +525,28 @@ class Records:
             return None
         kept = exp.select(column("model")).from_(self._store.table("model")).where(column("json").eq(written))
         rows = exp.select(column("run")).from_(self._store.table(table))
+        before = exp.select(column("run")).from_(self._store.table("learner_state"))
+        before = before.where(column("name").eq(exp.convert(_earlier(written))))
+        mine = exp.or_(
+            exp.In(this=column("model"), query=kept.subquery()), exp.In(this=column("run"), query=before.subquery())
+        )
         query = (
             exp.select(named(exp.Max(this=column("run")), "run"))
             .from_(self._store.table("run"))
-            .where(
-                exp.In(this=column("model"), query=kept.subquery()), exp.In(this=column("run"), query=rows.subquery())
-            )
+            .where(mine, exp.In(this=column("run"), query=rows.subquery()))
         )
         run = self._store.rows(query, "look for the run that learned a model")[0]["run"]
         return None if run is None else int(run)
+
+    def model_of(self, run: int, model: Model | SoftModel) -> int | None:
+        """Return the number of the model that a run has, None if it is not this one."""
+        its = exp.select(column("model")).from_(self._store.table("run")).where(column("run").eq(exp.convert(run)))
+        same = column("json").eq(exp.convert(_written(model)))
+        query = exp.select(column("model")).from_(self._store.table("model"))
+        rows = self._store.rows(
+            query.where(exp.In(this=column("model"), query=its.subquery()), same), "look for a model"
+        )
+        return int(rows[0]["model"]) if rows else None
 
     def predicates_of(self, table: str, run: int) -> dict[str, bool]:
         """Return the predicates of which a run has rows, and whether these list constants."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.catalog.records import Kept, Records, model_json
+from sqlrl.catalog.records import EARLIER, Kept, Records, model_json
 from sqlrl.deprecated import recorded_parameters
 from sqlrl.errors import CheckpointWarning, EngineError, InputError, Message, Parameter, SourceWarning, brief, warn
 from sqlrl.ground.network import FloatArray
@@ -146,7 +146,8 @@ class Run:
             table: self._records.rows(table, run, order=table).select(kept.names).cast(kept)
             for table, kept in STEP_TABLES.items()
         }
-        arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES, NUMBERED)}
+        ours = (STREAM, MODEL, EXAMPLES, NUMBERED)
+        arrays = {name: value for name, value in saved.items() if name not in ours and not name.startswith(EARLIER)}
         self._records.end_run(run, "running")
         self.number, self._key = run, key
         self._done, self._saving, self._resumed = stream["windows"], True, True
