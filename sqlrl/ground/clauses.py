@@ -17,7 +17,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import typed_names
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.nodes import column, named, table
+from sqlrl.engine.nodes import column, integer, named, table
 from sqlrl.ground.network import BLOCK, FloatArray, IntArray, Network
 from sqlrl.ground.program import BoundFeature, Program, ShapeUse, shown_rows
 from sqlrl.logic.expansions import canonical_variables, expand, fill
@@ -45,7 +45,9 @@ def expansion_names(program: Program, feature: int) -> tuple[list[int], list[tup
         rows = [tuple(row[j] for j in order) for row in bound.expansions.rows]
         return list(range(first, first + len(rows))), rows
     kinds = dict(bound.feature.variables)
-    query = exp.select(column("clause", "e")).from_(table(program.expansions[feature], "e"))
+    # Where Ctrl-C stopped an expansion, the table may be ahead of the program.
+    known = column("clause", "e") < integer(program.clause_count)
+    query = exp.select(column("clause", "e")).from_(table(program.expansions[feature], "e")).where(known)
     for j, name in enumerate(bound.feature.plus):
         dictionary = table(program.layout.types[kinds[name]].dictionary, f"d{j}")
         query = query.join(dictionary, on=exp.EQ(this=column("id", f"d{j}"), expression=column(f"plus{j}", "e")))

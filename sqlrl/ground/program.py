@@ -505,7 +505,12 @@ class Program:
         added = self.engine.fetch(size, step="count new clauses").column(0)[0].as_py()
         self._new_clauses(i, [self.features[i].weight] * added)
         if added:
-            self._insert_parameters(i, first, added)
+            try:
+                self._insert_parameters(i, first, added)
+            except BaseException:
+                # What was learned before Ctrl-C is kept with the clauses that have parameters.
+                del self.feature_of[first:], self._initial[first:]
+                raise
 
     def _check_clauses(self, i: int, new: exp.Query) -> None:
         """Refuse more clauses of templates than the limit on atoms, each of which takes as much memory; they are counted first if need be."""
@@ -572,12 +577,12 @@ class Program:
                 select.append(named(value, f"k{k}"))
             rows = exp.select(*select).from_(table(self.expansions[i]))
             rows = rows.where(exp.GTE(this=column("clause"), expression=integer(first)))
-            use.rows += added if shape.parameters else 0
             if not shape.parameters:
                 ids = self.engine.fetch(rows, step="read clauses").column(0).to_pylist()
                 use.clauses.extend(ids)
             else:
                 self._add_rows(use, rows, unknown)
+                use.rows += added
 
 
 # ---- over which examples, and how much at the most ------------------------------------------------------

@@ -13,6 +13,7 @@ import pytest
 
 import sqlrl
 from sqlrl.errors import UnknownParameterError
+from sqlrl.ground.program import Program
 from sqlrl.training.fit import Told
 from sqlrl.training.records import share_of_fall
 from sqlrl.training.runs import Run as RunOfLearner
@@ -268,6 +269,33 @@ def test_ctrl_c_while_the_end_is_kept_loses_nothing(monkeypatch: pytest.MonkeyPa
     assert status(db, made.run_) == "interrupted"
     assert db.models[-1] == made.model_
     assert made.n_steps_ == 60
+
+
+@pytest.mark.parametrize("step", ["_new_clauses", "_insert_parameters"])
+def test_ctrl_c_while_a_template_is_expanded_keeps_the_clauses_of_earlier_windows(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, calls = getattr(Program, step), []
+
+    def pressed(*given: Any) -> None:
+        calls.append(given)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        whole(*given)
+
+    db = sqlrl.connect(progress=False)
+    documents = [f"d{i:02}" for i in range(20)]
+    db.load("Word", [(d, f"w{i // 5}") for i, d in enumerate(documents)], types=["doc", "word"], example="doc")
+    db.load("Liked", [(d,) for d in documents[::2]], types=["doc"], target=True)
+    made = sqlrl.AdaGrad(window=5)
+    monkeypatch.setattr(Program, step, pressed)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        made.fit(db, sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)"))
+    assert f"run {made.run_} is kept as interrupted" in "\n".join(stop.value.__notes__)
+    assert db.models[-1] == made.model_
+    assert made.clauses()["clause"] == [f'Word(d, "w{i}") => Liked(d)' for i in range(2)]
+    counts = db.sql("select clause, n_observed from sqlrl.clause_statistics order by clause").fetchall()
+    assert counts == [(0, 18), (1, 17)], "a word is in five documents, of which two or three are not liked"
 
 
 def test_a_run_that_goes_on_and_is_stopped_at_once_keeps_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
