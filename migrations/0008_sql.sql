@@ -7,7 +7,7 @@ CREATE TABLE "named_model" (
     "run" INTEGER,
     "created" TIMESTAMP NOT NULL
 );
-COMMENT ON TABLE "named_model" IS 'Models under names: those of CREATE MODEL in scripts, and of keep_model.';
+COMMENT ON TABLE "named_model" IS 'Models under names: those of CREATE MODEL in scripts, and of db.models.keep.';
 COMMENT ON COLUMN "named_model"."name" IS 'Name; two that differ in case alone are one.';
 COMMENT ON COLUMN "named_model"."model" IS 'Model that has the name now.';
 COMMENT ON COLUMN "named_model"."run" IS 'Run that learned it; NULL if none did.';
@@ -97,7 +97,7 @@ CREATE TABLE "overlap" (
     "first_atoms" BIGINT NOT NULL,
     "second_atoms" BIGINT NOT NULL
 );
-COMMENT ON TABLE "overlap" IS 'Pairs of clauses that share ground clauses: filled by overlap(model). A ground clause is the set of its literals over query atoms, as the evidence leaves it open; one with a single literal is its atom, whichever sign.';
+COMMENT ON TABLE "overlap" IS 'Pairs of clauses that share ground clauses: filled by diagnose(model, kind="overlap"). A ground clause is the set of its literals over query atoms, as the evidence leaves it open; one with a single literal is its atom, whichever sign.';
 COMMENT ON COLUMN "overlap"."run" IS 'Run.';
 COMMENT ON COLUMN "overlap"."first" IS 'A clause as text.';
 COMMENT ON COLUMN "overlap"."second" IS 'Another clause.';
@@ -240,7 +240,7 @@ FROM (
 ) AS b
 GROUP BY b.run, b.predicate, b.bin
 ORDER BY b.run ASC NULLS LAST, b.predicate ASC NULLS LAST, b.bin ASC NULLS LAST;
-COMMENT ON VIEW "calibration" IS 'Probabilities beside the share of true atoms, in ten bins of equal width as evaluate has them; empty bins are left out: filled when marginals(keep=True) are evaluated.';
+COMMENT ON VIEW "calibration" IS 'Probabilities beside the share of true atoms, in ten bins of equal width as evaluate has them; empty bins are left out: filled when probabilities(keep=True) are evaluated.';
 COMMENT ON COLUMN "calibration"."run" IS 'Run that found the probabilities.';
 COMMENT ON COLUMN "calibration"."predicate" IS 'Predicate.';
 COMMENT ON COLUMN "calibration"."above" IS 'The bin has probabilities above this; the first one also 0.';
@@ -272,7 +272,7 @@ SELECT o.run, o.first, o.second, o.shared,
     CAST(o.shared_atoms AS DOUBLE) / nullif(o.first_atoms + o.second_atoms - o.shared_atoms, 0) AS atom_share
 FROM overlap AS o
 ORDER BY o.run ASC NULLS LAST, share DESC NULLS LAST, o.shared DESC NULLS LAST, o.first ASC NULLS LAST, o.second ASC NULLS LAST;
-COMMENT ON VIEW "clause_overlap" IS 'Pairs of clauses that say the same of the same atoms, those with most in common first: filled by overlap(model).';
+COMMENT ON VIEW "clause_overlap" IS 'Pairs of clauses that say the same of the same atoms, those with most in common first: filled by diagnose(model, kind="overlap").';
 COMMENT ON COLUMN "clause_overlap"."run" IS 'Run.';
 COMMENT ON COLUMN "clause_overlap"."first" IS 'A clause as text.';
 COMMENT ON COLUMN "clause_overlap"."second" IS 'Another clause.';

@@ -203,7 +203,7 @@ CREATE TABLE "named_model" (
     "run" INTEGER,
     "created" TIMESTAMP NOT NULL
 );
-COMMENT ON TABLE "named_model" IS 'Models under names: those of CREATE MODEL in scripts, and of keep_model.';
+COMMENT ON TABLE "named_model" IS 'Models under names: those of CREATE MODEL in scripts, and of db.models.keep.';
 COMMENT ON COLUMN "named_model"."name" IS 'Name; two that differ in case alone are one.';
 COMMENT ON COLUMN "named_model"."model" IS 'Model that has the name now.';
 COMMENT ON COLUMN "named_model"."run" IS 'Run that learned it; NULL if none did.';
@@ -285,7 +285,7 @@ CREATE TABLE "clause_statistics" (
     "delta_n" HUGEINT,
     "n_expected" DOUBLE
 );
-COMMENT ON TABLE "clause_statistics" IS 'Exact counts of each clause over the examples of a run: of a learner, of predict(keep=True) or of expected_counts(keep=True). What a run does not know is NULL.';
+COMMENT ON TABLE "clause_statistics" IS 'Exact counts of each clause over the examples of a run: of a learner, of predict(keep=True) or of count(expected=True, keep=True). What a run does not know is NULL.';
 COMMENT ON COLUMN "clause_statistics"."run" IS 'Run.';
 COMMENT ON COLUMN "clause_statistics"."clause" IS 'Clause.';
 COMMENT ON COLUMN "clause_statistics"."groundings" IS 'Groundings: the product of the domain sizes. A hard formula with quantifiers inside is counted by the clauses of its normal form: a FORALL inside gives them grounding variables.';
@@ -702,7 +702,7 @@ CREATE TABLE "marginal" (
     "ess" DOUBLE NOT NULL,
     "method" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "marginal" IS 'Probabilities of query atoms that were kept (marginals(keep=True)).';
+COMMENT ON TABLE "marginal" IS 'Probabilities of query atoms that were kept (probabilities(keep=True)).';
 COMMENT ON COLUMN "marginal"."run" IS 'Run.';
 COMMENT ON COLUMN "marginal"."predicate" IS 'Predicate.';
 COMMENT ON COLUMN "marginal"."atom" IS 'Query atom.';
@@ -808,7 +808,7 @@ CREATE TABLE "overlap" (
     "first_atoms" BIGINT NOT NULL,
     "second_atoms" BIGINT NOT NULL
 );
-COMMENT ON TABLE "overlap" IS 'Pairs of clauses that share ground clauses: filled by overlap(model). A ground clause is the set of its literals over query atoms, as the evidence leaves it open; one with a single literal is its atom, whichever sign.';
+COMMENT ON TABLE "overlap" IS 'Pairs of clauses that share ground clauses: filled by diagnose(model, kind="overlap"). A ground clause is the set of its literals over query atoms, as the evidence leaves it open; one with a single literal is its atom, whichever sign.';
 COMMENT ON COLUMN "overlap"."run" IS 'Run.';
 COMMENT ON COLUMN "overlap"."first" IS 'A clause as text.';
 COMMENT ON COLUMN "overlap"."second" IS 'Another clause.';
@@ -1025,7 +1025,7 @@ FROM (
 ) AS b
 GROUP BY b.run, b.predicate, b.bin
 ORDER BY b.run ASC NULLS LAST, b.predicate ASC NULLS LAST, b.bin ASC NULLS LAST;
-COMMENT ON VIEW "calibration" IS 'Probabilities beside the share of true atoms, in ten bins of equal width as evaluate has them; empty bins are left out: filled when marginals(keep=True) are evaluated.';
+COMMENT ON VIEW "calibration" IS 'Probabilities beside the share of true atoms, in ten bins of equal width as evaluate has them; empty bins are left out: filled when probabilities(keep=True) are evaluated.';
 COMMENT ON COLUMN "calibration"."run" IS 'Run that found the probabilities.';
 COMMENT ON COLUMN "calibration"."predicate" IS 'Predicate.';
 COMMENT ON COLUMN "calibration"."above" IS 'The bin has probabilities above this; the first one also 0.';
@@ -1056,7 +1056,7 @@ SELECT s.run, c.text AS clause, c.weight, s.n_observed, s.n_expected, CAST(s.n_o
 FROM clause_statistics AS s JOIN run AS r USING (run) JOIN clause AS c ON c.model = r.model AND c.clause = s.clause
 WHERE s.n_observed IS NOT NULL AND s.n_expected IS NOT NULL
 ORDER BY s.run DESC NULLS LAST, abs(difference) DESC NULLS LAST, s.clause ASC NULLS LAST;
-COMMENT ON VIEW "count_differences" IS 'The clauses whose observed and expected counts differ most, the newest run first: filled by expected_counts(model, keep=True), and by learners that know what they expect.';
+COMMENT ON VIEW "count_differences" IS 'The clauses whose observed and expected counts differ most, the newest run first: filled by count(model, expected=True, keep=True), and by learners that know what they expect.';
 COMMENT ON COLUMN "count_differences"."run" IS 'Run.';
 COMMENT ON COLUMN "count_differences"."clause" IS 'The clause as text.';
 COMMENT ON COLUMN "count_differences"."weight" IS 'Weight (log-odds); NULL if hard.';
@@ -1072,7 +1072,7 @@ SELECT o.run, o.first, o.second, o.shared,
     CAST(o.shared_atoms AS DOUBLE) / nullif(o.first_atoms + o.second_atoms - o.shared_atoms, 0) AS atom_share
 FROM overlap AS o
 ORDER BY o.run ASC NULLS LAST, share DESC NULLS LAST, o.shared DESC NULLS LAST, o.first ASC NULLS LAST, o.second ASC NULLS LAST;
-COMMENT ON VIEW "clause_overlap" IS 'Pairs of clauses that say the same of the same atoms, those with most in common first: filled by overlap(model).';
+COMMENT ON VIEW "clause_overlap" IS 'Pairs of clauses that say the same of the same atoms, those with most in common first: filled by diagnose(model, kind="overlap").';
 COMMENT ON COLUMN "clause_overlap"."run" IS 'Run.';
 COMMENT ON COLUMN "clause_overlap"."first" IS 'A clause as text.';
 COMMENT ON COLUMN "clause_overlap"."second" IS 'Another clause.';
