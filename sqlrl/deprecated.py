@@ -11,9 +11,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import reduce, wraps
 from importlib import import_module
+from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
 from sqlrl.errors import InputError, Parameter, UnknownParameterError, Written, warn
+from sqlrl.wording import did_you_mean, nearest_names
 
 _Asked = ParamSpec("_Asked")
 _Found = TypeVar("_Found")
@@ -36,6 +38,8 @@ class Old:
     rewrite: _Rewrite | None = None
     value: bool = False  # it is a value, and is not called
     on: str = ""  # the parameter whose method the new name is, if it is none of the same object
+    optional: int = 0  # how many of `parameters`, the last ones, could be left out
+    alone: bool = False  # it took none of the new call's other parameters
 
     def of(self, owner: Any, name: str) -> Any:
         """Return what the old name of an object is: the value, or a function that calls the new name."""
@@ -54,7 +58,18 @@ class Old:
                 raise TypeError(f"{name}() got multiple values for argument {min(both)!r}")
             _warn(f"{what}()", self.now)
             whole = named | given
-            return self.found(whole.pop(self.on) if self.on else owner)(**self.arguments(whole))
+            needed = self.parameters[: len(self.parameters) - self.optional]
+            if missing := [repr(each) for each in needed if each not in whole]:
+                raise TypeError(f"{name}() missing required argument{'s' * (len(missing) > 1)} {' and '.join(missing)}")
+            new = self.found(whole[self.on] if self.on else owner)
+            known = {*self.parameters, *self.keywords}
+            if self.rewrite is None and not self.alone:
+                known |= signature(new).parameters.keys() - self.defaults.keys()
+            for each in (name for name in whole if name not in known):
+                hint = did_you_mean(nearest_names(each, known)) or f"; it takes {', '.join(sorted(known)) or 'none'}"
+                raise UnknownParameterError(f"{name}() got an unexpected keyword argument {each!r}{hint}")
+            whole.pop(self.on, None)
+            return new(**self.arguments(whole))
 
         called.__name__ = name
         return called
@@ -312,26 +327,29 @@ _VIEW = {name: f"options=SQLOptions.{name}" for name in ("target", "view", "tabl
 _SOLUTION = {name: f"solution=OutsideSolution.{name}" for name in ("path", "format", "exported", "bound")}
 
 
-def _advanced(name: str, *parameters: str, value: bool = False) -> Old:
-    return Old(f"db.advanced.{name}", f"advanced.{name}", parameters, _ROLES, value=value)
+def _advanced(name: str, *parameters: str, value: bool = False, optional: int = 0) -> Old:
+    return Old(f"db.advanced.{name}", f"advanced.{name}", parameters, _ROLES, value=value, optional=optional)
 
 
 NAMES: Mapping[str, Mapping[str, Old]] = {
     "Database": {
         "load_all": Old(
-            "db.load(folder or mapping, types=...)", "load", ("sources", "types"), {"sources": "predicate"}
+            "db.load(folder or mapping, types=...)", "load", ("sources", "types"), {"sources": "predicate"}, optional=1
         ),
         "load_evidence": Old(
             "db.load(sqlrl.Evidence(source, model, ...))",
             "load",
             ("source", "model"),
             {name: f"predicate=Evidence.{name}" for name in _EVIDENCE},
+            optional=1,
+            alone=True,
         ),
         "load_soft_data": Old(
             "db.load(model), or db.load(sqlrl.SoftData(model, split=...))",
             "load",
             ("model",),
             {name: f"predicate=SoftData.{name}" for name in ("model", "split", "folder")},
+            alone=True,
         ),
         "register": Old(
             "db.load(name, data, mode='view')",
@@ -339,9 +357,14 @@ NAMES: Mapping[str, Mapping[str, Old]] = {
             ("name", "data"),
             {"name": "predicate", "data": "source"},
             {"mode": "view"},
+            alone=True,
         ),
         "remove": Old(
-            "db.load(predicate, source, mode='remove')", "load", ("predicate", "source"), defaults={"mode": "remove"}
+            "db.load(predicate, source, mode='remove')",
+            "load",
+            ("predicate", "source"),
+            defaults={"mode": "remove"},
+            alone=True,
         ),
         "set_local": Old(
             "db.load(local={type: True or False})",
@@ -364,22 +387,30 @@ NAMES: Mapping[str, Mapping[str, Old]] = {
         "predicates": Old("db.tables()", "tables"),
         "marginals": Old("db.probabilities(model)", "probabilities", ("model",), {"seed": "random_state", **_ROLES}),
         "read_solution": Old("db.predict(model, solution=path)", "predict", ("model", "path"), {**_SOLUTION, **_ROLES}),
-        "clusters": Old("prediction.clusters(predicate)", "clusters", ("prediction", "predicate"), on="prediction"),
+        "clusters": Old(
+            "prediction.clusters(predicate)", "clusters", ("prediction", "predicate"), on="prediction", optional=1
+        ),
         "count_difference": Old(
             "db.count(model, world=..., against=...)",
             "count",
             ("model", "world", "other"),
             {"other": "against", **_ROLES},
             {"other": "observed"},
+            optional=1,
         ),
         "expected_counts": Old(
-            "db.count(model, expected=True)", "count", ("model", "examples"), _ROLES, {"expected": True}
+            "db.count(model, expected=True)", "count", ("model", "examples"), _ROLES, {"expected": True}, optional=1
         ),
         "constraint_costs": Old(
-            "db.diagnose(model, kind='costs')", "diagnose", ("model", "examples"), _ROLES, {"kind": "costs"}
+            "db.diagnose(model, kind='costs')", "diagnose", ("model", "examples"), _ROLES, {"kind": "costs"}, optional=1
         ),
         "overlap": Old(
-            "db.diagnose(model, kind='overlap')", "diagnose", ("model", "examples"), _ROLES, {"kind": "overlap"}
+            "db.diagnose(model, kind='overlap')",
+            "diagnose",
+            ("model", "examples"),
+            _ROLES,
+            {"kind": "overlap"},
+            optional=1,
         ),
         "explain": Old("model.plan(db)", "advanced.plan", ("model",), _ROLES),
         "export_sql": Old(
@@ -388,12 +419,14 @@ NAMES: Mapping[str, Mapping[str, Old]] = {
             ("model", "target"),
             {**_VIEW, **_ROLES},
             {"format": "sql"},
+            optional=1,
         ),
         "model": Old(
             "db.models[number or name], db.models[-1] for the newest",
             "models.__getitem__",
             ("model",),
             rewrite=lambda given: {"key": -1 if given.get("model") is None else given["model"]},
+            optional=1,
         ),
         "keep_model": Old("db.models[name] = model, or db.models.keep(name, model)", "models.keep", ("name", "model")),
         "drop_model": Old("del db.models[name]", "models.__delitem__", ("name",)),
@@ -402,13 +435,14 @@ NAMES: Mapping[str, Mapping[str, Old]] = {
             "runs.__getitem__",
             ("run",),
             rewrite=lambda given: {"key": -1 if given.get("run") is None else given["run"]},
+            optional=1,
         ),
         "candidates": Old("templates.candidates(db, model)", "advanced.learning.candidates", ("templates", "model")),
         "derive_bias": Old("sqlrl.Bias.derive(db, target)", "advanced.learning.derived_bias", ("target",)),
         "ground": _advanced("ground", "model"),
         "program": _advanced("program", "model"),
         "bind": _advanced("bind", "model"),
-        "example_ids": _advanced("example_ids", "examples"),
+        "example_ids": _advanced("example_ids", "examples", optional=1),
         "check_atoms": _advanced("check_atoms", "model", "atoms"),
         "engine": _advanced("engine", value=True),
         "catalog": _advanced("catalog", value=True),

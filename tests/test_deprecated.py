@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from importlib import import_module
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import sqlrl
+from sqlrl.catalog.migrations import layout_script
 from sqlrl.cli.app import app
 from sqlrl.database.database import Database
 from sqlrl.deprecated import ARGUMENTS, COMMAND_OPTIONS, MODULES, NAMES, SQL_FUNCTIONS, SQL_OPTIONS
@@ -386,6 +388,39 @@ def test_an_old_name_is_called_as_it_was() -> None:
         db.marginals(WEIGHTED, other=1)  # type: ignore[attr-defined]
     with pytest.raises(TypeError, match="takes 1 positional arguments but 2 were given"):
         db.marginals(WEIGHTED, None)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda db: db.register("P"), r"register\(\) missing required argument 'data'"),
+        (lambda db: db.set_local(), r"set_local\(\) missing required arguments 'type_name' and 'local'"),
+        (lambda db: db.clusters(), r"clusters\(\) missing required argument 'prediction'"),
+        (lambda db: db.load_evidence(model=MODEL), r"load_evidence\(\) missing required argument 'source'"),
+        (
+            lambda db: db.load_soft_data(PSL, nonsense=1),
+            r"load_soft_data\(\) .* 'nonsense'; it takes folder, model, split$",
+        ),
+        (lambda db: db.load_soft_data(PSL, header=False), r"load_soft_data\(\) .* 'header'"),
+        (lambda db: db.register("P", [], nane="Q"), r"register\(\) .* 'nane'; did you mean 'name'\?"),
+        (lambda db: db.register("P", [], mode="append"), r"register\(\) .* 'mode'"),
+        (lambda db: db.model(-1, strict=True), r"model\(\) .* 'strict'; it takes model$"),
+        (lambda db: db.run_record(run=1, x=2), r"run_record\(\) .* 'x'; it takes run$"),
+        (lambda db: db.examples_from("doc", b=2), r"examples_from\(\) .* 'b'; it takes type_name$"),
+        (lambda db: db.predicates(x=2), r"predicates\(\) .* 'x'; it takes none$"),
+    ],
+)
+def test_an_old_name_refuses_what_it_did_not_take(call: Call, message: str) -> None:
+    with pytest.warns(FutureWarning), pytest.raises(TypeError, match=message):
+        call(opened())
+
+
+def test_comments_on_tables_name_no_old_verb() -> None:
+    names = {name for name, old in NAMES["Database"].items() if not old.value} - {"model", "program", "candidates"}
+    comments = re.findall(r"^COMMENT ON .*$", layout_script(), re.MULTILINE)
+    called = re.compile(rf"\b({'|'.join(sorted(names))})\(|keep_model|drop_model|run_record")
+    assert len(comments) > 100
+    assert [text for text in comments if called.search(text)] == []
 
 
 def test_old_options_of_the_command_line_warn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
