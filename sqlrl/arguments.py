@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,6 +11,9 @@ from sqlrl.errors import InputError, Parameter
 from sqlrl.wording import shortened
 
 _SHOWN = 60
+
+_NAME = re.compile(r"[\w .-]{1,60}")
+"""A text that may be the name of a model, and is no rule."""
 
 NEEDED: Mapping[str, str] = {
     "a model": "parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln",
@@ -36,6 +40,7 @@ GIVEN: Mapping[str, str] = {
     "unfitted": "it has learned nothing yet: call fit(db, model), which gives it model_",
     "class": "make one, and call fit(db, model), which gives it model_",
     "path": "sqlrl.read_mln({value}) reads that file",
+    "name": "a kept model is db.models[{value}], as in db.predict(db.models[{value}])",
     "number": "db.split(0.2) holds out a share of the examples",
     "Split": "a split has split.train and split.test, which are examples; of one network these are scopes, db.scope(split.predicate, split.train)",
     "Prediction": "a prediction has its atoms in prediction.atoms(), and its table in prediction.table()",
@@ -55,7 +60,10 @@ def wrong_kind(needed: str, value: object) -> str:
 
 def instead(needed: str, value: object) -> str:
     """Return what to give in place of an argument."""
-    further = GIVEN.get(given(value), "").replace("{value}", repr(value))
+    kind = given(value)
+    if kind == "text" and needed == "a model" and _NAME.fullmatch(str(value)):
+        kind = "name"
+    further = GIVEN.get(kind, "").replace("{value}", repr(value))
     return f"{NEEDED[needed]}; {further}" if further else NEEDED[needed]
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl import markup
+from sqlrl.arguments import predicate_names
 from sqlrl.catalog.bins import check_pieces
 from sqlrl.catalog.columns import Mapped
 from sqlrl.catalog.cooccurrence import with_inferred_types
@@ -66,7 +67,7 @@ class Evidence:
         are false there. Names are of predicates that examples may lack.
     replace : bool
         Facts loaded before, of the same predicates and roles, are replaced.
-    drop : iterable of str
+    drop : str or iterable of str
         Predicates of the model whose facts are skipped.
 
     Raises
@@ -108,7 +109,7 @@ class Evidence:
     _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "drop", frozenset(self.drop))
+        object.__setattr__(self, "drop", frozenset(predicate_names("drop", self.drop)))
 
 
 class _File(NamedTuple):

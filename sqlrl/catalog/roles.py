@@ -25,13 +25,13 @@ class Roles:
 
     Parameters
     ----------
-    drop : iterable of str
+    drop : str or iterable of str
         Predicates that may lack data; rules that mention them are left out.
-    query : iterable of str
+    query : str or iterable of str
         Predicates to predict, beside those of the model and the data.
-    hidden : iterable of str
+    hidden : str or iterable of str
         Predicates that are open, too, but of which nothing is reported: what is not known of them is inferred with the rest.
-    empty : iterable of str
+    empty : str or iterable of str
         Closed predicates without data: all their atoms are false.
 
     Examples

@@ -10,7 +10,7 @@ from sqlglot import exp
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
-from sqlrl.errors import LoadError, LoadWarning, ModelError, SourceWarning
+from sqlrl.errors import InputError, LoadError, LoadWarning, ModelError, SourceWarning
 from sqlrl.logic.evidence import parse_evidence
 from sqlrl.logic.mln import parse_mln
 
@@ -157,6 +157,16 @@ def test_wrong_options(catalog: Catalog, options: dict[str, object], message: st
         catalog.load_evidence(sqlrl.Evidence(parse_evidence("P(A)"), MODEL, **options))  # type: ignore[arg-type]
     with pytest.raises(LoadError, match="takes paths or evidence atoms, not 7"):
         catalog.load_evidence(sqlrl.Evidence([7], MODEL))  # type: ignore[list-item]
+
+
+def test_a_single_name_is_one_predicate_for_each_role() -> None:
+    one = sqlrl.Evidence("Friends(A, B)", sqlrl.parse_mln("Friends(person, person)"), drop="Friends")
+    assert one.drop == {"Friends"}
+    for role in ("drop", "query", "hidden", "empty"):
+        assert getattr(sqlrl.Roles(**{role: "Friends"}), role) == ("Friends",)
+    assert sqlrl.Roles("Friends") == sqlrl.Roles(drop=["Friends"])
+    with pytest.raises(InputError, match="drop= takes names of predicates, and 3 is none"):
+        sqlrl.Evidence("Friends(A, B)", drop=[3])  # type: ignore[list-item]
 
 
 def test_facts_of_dropped_predicates_are_skipped(catalog: Catalog, files: list[Path], tmp_path: Path) -> None:
