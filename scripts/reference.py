@@ -28,8 +28,7 @@ import sqlrl
 from sqlrl import baselines, errors
 from sqlrl.cli.app import app
 from sqlrl.database.advanced import Advanced
-from sqlrl.database.named_models import Models
-from sqlrl.database.run_list import Runs
+from sqlrl.database.models_and_runs import Models, Runs
 from sqlrl.deprecated import ARGUMENTS, COMMAND_OPTIONS, MODULES, NAMES, PARAMETERS, SQL_FUNCTIONS, SQL_OPTIONS, shown
 from sqlrl.errors import Message
 from sqlrl.learn import OnlineEstimator

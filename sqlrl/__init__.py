@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from sqlrl.catalog.roles import Roles
     from sqlrl.catalog.server_files import ServerFiles
     from sqlrl.database.audit import Audit
-    from sqlrl.database.choice import choose_learner
     from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.database.database import Database, connect
     from sqlrl.database.ego_networks import EgoNetworks
     from sqlrl.database.holdout import Split
+    from sqlrl.database.learner_choice import choose_learner
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
     from sqlrl.database.soft_data import SoftData
@@ -127,7 +127,7 @@ _HOMES = {
     "Symbol": "sqlrl.logic.templates",
     "Table": "sqlrl.report",
     "Transfer": "sqlrl.structure.diagnosis.estimator",
-    "choose_learner": "sqlrl.database.choice",
+    "choose_learner": "sqlrl.database.learner_choice",
     "auc_roc": "sqlrl.evaluate",
     "average_precision": "sqlrl.evaluate",
     "connect": "sqlrl.database.database",

@@ -211,6 +211,12 @@ KINDS: list[tuple[Callable[[Things], object], str]] = [
     ),
     (lambda t: t.db.sql(None), r"the text of a query is needed, not None: write SQL"),
     (lambda t: t.db.models["m.mln"], r"there is no model m\.mln; .*sqlrl\.read_mln"),
+    (lambda t: t.db.models["m"], r"there is no model m; none has a name yet, which db\.models\['m'\] = model gives it"),
+    (lambda t: t.db.models[1.5], r"there is no model 1\.5: db\.models\(\) lists their names and whole numbers"),
+    (lambda t: t.db.runs[None], r"there is no run None: runs have whole numbers, which db\.runs\(\) lists"),
+    (lambda t: t.db.predict("taste"), r"not the text 'taste': .*db\.predict\(db\.models\['taste'\]\)"),
+    (lambda t: t.db.diagnose("taste"), r"a model is needed, not the text 'taste': .*db\.models\['taste'\]"),
+    (lambda t: t.db.predict("1 Liked(d)"), r"not the text '1 Liked\(d\)': [^;]*$"),
     (lambda t: t.db.split("doc"), r"a type whose constants are not to be shared is by='doc'"),
     (
         lambda t: sqlrl.connect(t.db),

@@ -34,7 +34,7 @@ from sqlrl.cli.preparation import HoldoutOptions, held_out
 from sqlrl.cli.results import show_batch, show_online, show_structure
 from sqlrl.cli.soft_learning import learn_program
 from sqlrl.cli.subgraphs import GraphFile, StreamFile, streamed
-from sqlrl.database.choice import WORDS, Word
+from sqlrl.database.learner_choice import WORDS, Word
 from sqlrl.learn.parameters import declarations
 from sqlrl.learn.settings import RUN
 

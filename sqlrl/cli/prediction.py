@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from sqlrl.cli.session import CommandSession
     from sqlrl.database.database import Database
-    from sqlrl.database.inferred import AtomReasons
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
     from sqlrl.database.results import InferenceResult
+    from sqlrl.database.why import AtomReasons
     from sqlrl.evaluate import RankingScores, Scores
 
 

@@ -70,6 +70,7 @@ PHRASES: Mapping[str, str] = {
     "db.load({!r}, [], empty='allow', target=True)": "an empty file is loaded as {} with --empty allow --target",
     "db.load(folder)": "`sqlrl load --folder`",
     "db.probabilities(model)": "`sqlrl infer --probabilities`",
+    "db.models[{!r}] = model": "`sqlrl run` of CREATE MODEL {}",
     "db.models[-1] is its model": "`sqlrl sql` with 'from sqlrl.strongest_clauses' shows its model",
     "db.load({!r}, ..., mode='remove')": "`sqlrl remove DATABASE {} FILE`",
     "db.load(local={{{!r}: False}})": "`sqlrl run` of CREATE PREDICATE without ! behind {}",

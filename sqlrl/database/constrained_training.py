@@ -8,7 +8,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, get_args
 
 from sqlrl import markup
-from sqlrl.database.constraints import ClauseCost, clause_costs, cost_table
+from sqlrl.database.diagnosis import ClauseCost, clause_costs, cost_table
 from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.factors import check_thresholds
 from sqlrl.ground.limits import DENSITY, GROUNDING_LIMIT, GROWTH
@@ -98,7 +98,7 @@ class ConstrainedTraining(Configured):
     --------
     >>> import sqlrl
     >>> ConstrainedTraining(sqlrl.CDA(0.01), mode="ibt")
-    ConstrainedTraining(CDA(sigma=0.01), mode='ibt')
+    ConstrainedTraining(CDA(strength=0.01), mode='ibt')
     """
 
     learner_: Any

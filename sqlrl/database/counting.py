@@ -1,35 +1,48 @@
-"""Exact counts of a model's clauses in worlds: what the data say, what was predicted, what a user gives as tables of true query atoms."""
+"""The forms of `Database.count`: exact counts of clauses or of a formula in worlds, by constants of variables, and expected ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Any
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sqlglot import exp
+import pyarrow.compute as pc
 
-from sqlrl.catalog.bins import constant_name
-from sqlrl.catalog.layout import PredicateInfo, TableName
-from sqlrl.catalog.sources import LoadSource, open_source
-from sqlrl.database.formulas import check_expanded, formula_features, renumbered
+from sqlrl.arguments import given
+from sqlrl.catalog.layout import TableName
+from sqlrl.database.inferred import Inferred
 from sqlrl.database.predictions import Prediction
-from sqlrl.engine.nodes import cast, column, conjunction, integer, named, star_count, subquery, table, union_all
-from sqlrl.errors import InputError, Parameter, Phrase, Written
-from sqlrl.ground import counts
-from sqlrl.ground.clauses import argument_names, clause_table
-from sqlrl.ground.completion import completed_world
-from sqlrl.ground.groups import group_counts
-from sqlrl.ground.program import Extent, Program
-from sqlrl.plan.sources import OBSERVED, World, argument_columns, given_rows
+from sqlrl.database.worlds import GivenWorlds, world_name
+from sqlrl.errors import InputError, Parameter, ParseError, Phrase, Written
+from sqlrl.ground.atoms import read_labels
+from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
+from sqlrl.ground.counts import count_differences, groundings, true_counts
+from sqlrl.ground.groups import EXAMPLE, Which, group_columns, group_counts, has_variables, variable_names
+from sqlrl.ground.network import FloatArray, Network
+from sqlrl.ground.program import BoundFeature, Extent, Program
+from sqlrl.ground.windows import divided
+from sqlrl.logic.formulas import parse_formula
+from sqlrl.logic.lexer import NAME, SourceText, check_text, nearest, tokenize
+from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.printer import placed
+from sqlrl.logic.subformulas import atoms_of, subformulas, terms_of
+from sqlrl.logic.terms import Argument, Exist, ForAll, Predicate, Variable
+from sqlrl.plan.sources import World
 from sqlrl.report import Table
-from sqlrl.report.text import cell_text
-from sqlrl.training.session import Query, Session, check_limit_option, verb
+from sqlrl.training.session import Query, Session, check_limit_option, check_model, verb
+from sqlrl.training.statistics import Counts, by_evidence, statistics_table, with_expected
+from sqlrl.wording import counted, shortened
 
-SHOWN = 5
-IDS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
+LEARNER = "expected_counts"
+"""What `sqlrl.run` calls a run that keeps them."""
+
+VARIABLES_SHOWN = 8
+"""So many variables are named where a clause has another."""
 
 
 def check_forms(
@@ -62,13 +75,13 @@ def count(session: Session, asked: Query, world: Any, *, formula: bool = False) 
         if formula:
             check_expanded(program, formula_features(program))
         with worlds.shown(world) as shown:
-            columns = _formula_counts(extent, shown) if formula else {"n": counts.true_counts(extent, shown)}
+            columns = _formula_counts(extent, shown) if formula else {"n": true_counts(extent, shown)}
         if not formula:
-            columns["groundings"] = counts.groundings(extent)
+            columns["groundings"] = groundings(extent)
         return _count_table(program, columns, f"true groundings in {world_name(world)}", formula=formula)
 
 
-def _formula_counts(extent: Extent, world: World) -> dict[str, counts.Counts]:
+def _formula_counts(extent: Extent, world: World) -> dict[str, Counts]:
     """Count a formula alone, whatever other rules the model has."""
     program = extent.program
     data = group_counts(extent, (), world, features=formula_features(program))
@@ -85,7 +98,7 @@ def count_difference(session: Session, asked: Query, world: Any, other: Any) -> 
     check_limit_option(asked.limit)
     with counting(session, asked, [world, other]) as (program, chosen, worlds):
         with worlds.shown(world) as first, worlds.shown(other) as second:
-            change = counts.count_differences(Extent(program, chosen, asked.limit), first, second)
+            change = count_differences(Extent(program, chosen, asked.limit), first, second)
         title = f"n in {world_name(world)} minus n in {world_name(other)}"
         return _count_table(program, {"delta_n": change}, title)
 
@@ -115,7 +128,7 @@ def counting(
         yield program, chosen, GivenWorlds(session, program, chosen)
 
 
-def _count_table(program: Program, columns: Mapping[str, counts.Counts], title: str, *, formula: bool = False) -> Table:
+def _count_table(program: Program, columns: Mapping[str, Counts], title: str, *, formula: bool = False) -> Table:
     """Return exact counts of the clauses that users see, or of those of a formula, with their texts and weights."""
     listed = clause_table(program)
     if formula:
@@ -128,13 +141,6 @@ def _count_table(program: Program, columns: Mapping[str, counts.Counts], title: 
     return Table(renumbered(program, found) if formula else found, title=title)
 
 
-def world_name(world: Any) -> str:
-    """Return what titles call a world."""
-    if isinstance(world, Prediction):
-        return "the predicted world"
-    return "the observed world" if isinstance(world, str) and world == "observed" else "the given world"
-
-
 def decimals(values: npt.NDArray[np.object_]) -> pa.Array:
     """Return exact counts as int64, or where one does not fit as decimals: of 38 digits, or of 39 as DuckDB counts up to 2^127 - 1."""
     most = max((abs(v) for v in values), default=0)
@@ -142,253 +148,318 @@ def decimals(values: npt.NDArray[np.object_]) -> pa.Array:
     return pa.array(list(values), kind)
 
 
-# ---- worlds that users give ----------------------------------------------------------------------------
+# ---- a formula in place of a model ---------------------------------------------------------------
 
 
-class GivenWorlds:
-    """The worlds that users may give, as tables of true atoms for the clauses of a program; `examples` None means all."""
+def is_formula(value: object) -> TypeGuard[str]:
+    """Whether a text stands in place of a model, and is no path of one."""
+    return isinstance(value, str) and given(value) == "text"
 
-    def __init__(self, session: Session, program: Program, examples: TableName | None) -> None:
-        self.session, self.program, self.examples = session, program, examples
-        self.catalog, self.engine = session.catalog, session.engine
-        self.opened = {p.name: p for p in program.public_layout.predicates.values() if p.open}
 
-    @contextmanager
-    def shown(self, world: Any) -> Iterator[World]:
-        """Show a world to SQL while the context is open: "observed", a prediction, or true atoms, by id or by arguments for each predicate."""
-        if isinstance(world, str) and world == "observed":
-            self._check_labelled()
-            yield OBSERVED
-            return
-        # Rows that are no query atoms, query atoms without a label, and predictions that do not fit are refused.
-        with self._true_atoms(world) as name, completed_world(self.program, World(name)) as completed:
-            yield completed
+def formula_model(session: Session, text: object, around: object, world: Any) -> Model:
+    """Return the model whose last rule is a formula, of predicates of the model `around` it or of loaded ones."""
+    check_text(text, "a formula", "write it out, such as 'Friends(x, y) => Smokes(y)'")
+    assert isinstance(text, str)
+    records = session.catalog.predicates()
+    known = {name: Predicate(name, tuple(map(Argument, record.known_types()))) for name, record in records.items()}
+    # The other rules are those of the model, or of the world's prediction: constants that they name are in the domains.
+    if around is None:
+        around = (
+            world.asked.model if isinstance(world, Inferred) and isinstance(world.asked.model, Model) else Model({})
+        )
+    check_model(around)
+    assert isinstance(around, Model)
+    hard = False
+    try:
+        formula = parse_formula(text, {**known, **around.predicates})
+    except ParseError:
+        # With `.` at its end it is a hard rule, as tables of clauses print it.
+        if not text.rstrip().endswith("."):
+            raise
+        formula, hard = parse_formula(text.rstrip()[:-1], {**known, **around.predicates}), True
+    names = dict.fromkeys(atom.predicate for atom in atoms_of(formula))
+    used = {name: known[name] for name in names if name not in around.predicates}
+    types = session.catalog.types()
+    kinds = {kind for predicate in used.values() for kind in predicate.types}
+    bins = {kind: types[kind].bins for kind in sorted(kinds & types.keys()) if types[kind].bins}
+    whole = replace(around, predicates={**around.predicates, **used}, bins={**around.bins, **bins}, semantics="exact")
+    return whole.with_rules((*around.rules, Rule(formula, None if hard else 0.0, hard=hard)))
 
-    def _shown(self, rows: pa.Table | exp.Expr) -> AbstractContextManager[TableName]:
-        return self.session.shown(self.program.layout, rows)
 
-    @contextmanager
-    def _true_atoms(self, world: Any) -> Iterator[TableName]:
-        """Show the ids of the query atoms that a world says are true, each once."""
-        if isinstance(world, Prediction):
-            with self._shown(self._predicted(world)) as name:
-                yield name
-        elif isinstance(world, Mapping):
-            with self._joined(world) as name:
-                yield name
-        else:
-            with open_source(self.engine, world) as source:
-                names = {c.casefold() for c in source.columns}
-                found = self._listed(source) if names == {"atom"} else self._of_the_only_one(source)
-                with found as name:
-                    yield name
+def formula_features(program: Program) -> list[int]:
+    """Return the features of the last rule that was given."""
+    owners = {id(rule): owner for rule, owner in zip(program.model.rules, program.owners, strict=True)}
+    last = max(program.owners, default=0)
+    return [i for i, bound in enumerate(program.features) if bound.rule is not None and owners[id(bound.rule)] == last]
 
-    # ---- the observed and predicted worlds --------------------------------------------------------------
 
-    def _check_labelled(self) -> None:
-        """Refuse the observed world where query atoms of the counted examples have no label."""
-        missing = []
-        for info in self.opened.values():
-            query = self._atoms(info).where(exp.Is(this=column("truth", "a"), expression=exp.null()))
-            count = self._count(query, f"look for atoms of {info.name} without a label")
-            if count:
-                missing.append(f"{count:,} of {info.name}")
-        if missing:
-            raise InputError(
-                f"the observed world needs labels, but query atoms have none: {' and '.join(missing)}: load the labels with "
-                f"{Parameter('target', True)}, choose examples that have them, or give another world"
-            )
-
-    def _predicted(self, prediction: Prediction) -> pa.Table:
-        """Return the true atoms of a prediction, helper atoms left out."""
-        prediction.check_current(self.engine)
-        atoms = prediction.network_atoms
-        real = ~atoms.helper
-        ours = pa.table({"example": atoms.example[real]})
-        with self._shown(ours) as name:
-            have = self._count(_restricted(exp.select("*").from_(table(name, "a")), self.examples), "count atoms")
-        want = sum(self._count(self._atoms(info), f"count the atoms of {info.name}") for info in self.opened.values())
-        if have != want:
-            raise InputError(
-                f"the prediction has {have:,} of the {want:,} query atoms of the examples that are counted: give it and this "
-                f"call the same {Parameter('examples')}"
-            )
-        return pa.table({"atom": atoms.ids[real & prediction.result.world]})
-
-    # ---- worlds as ids and as names ---------------------------------------------------------------------
-
-    @contextmanager
-    def _listed(self, source: LoadSource) -> Iterator[TableName]:
-        """Show a source of ids, each once."""
-        ((name, kind),) = source.columns.items()
-        if kind not in IDS:
-            raise InputError(
-                f"the column {name} of {source.label} has the type {kind}, but a world has the ids of query atoms, which are "
-                'integers: take them from the column atom of sqlrl."atom_<predicate>", or give named atoms'
-            )
-        known = union_all(exp.select(column("atom")).from_(table(_atom_table(i))) for i in self.opened.values())
-        on = exp.EQ(this=column("atom", "a"), expression=column(name, "w"))
-        rows = exp.select(named(column(name, "w"), "given"), column("atom", "a")).from_(_aliased(source.table, "w"))
-        with self._shown(rows.join(subquery(known, "a"), on=on, join_type="left")) as found:
-            self._refuse_strange(
-                found, ["given"], exp.false(), source.label,
-                'a world lists ids from the column atom of the atom tables, such as sqlrl."atom_<predicate>"',
-            )  # fmt: skip
-            with self._shown(_distinct_atoms([found])) as shown:
-                yield shown
-
-    @contextmanager
-    def _of_the_only_one(self, source: LoadSource) -> Iterator[TableName]:
-        """Show a source of named atoms of the only open predicate."""
-        if len(self.opened) > 1:
-            names = sorted(self.opened)
-            mapping = ", ".join(f'"{name}": ...' for name in names)
-            raise InputError(
-                f"{source.label} has the columns {', '.join(source.columns)}, but of several open predicates a world has either "
-                f"one column, atom, with the ids of the true query atoms, or a source for each: {Parameter('world', Written(f'{{{mapping}}}'))}"
-            )
-        (info,) = self.opened.values()
-        with self._named(info, source) as found, self._shown(_distinct_atoms([found])) as shown:
-            yield shown
-
-    @contextmanager
-    def _joined(self, sources: Mapping[str, Any]) -> Iterator[TableName]:
-        """Show named atoms, a source for each open predicate."""
-        if set(sources) != set(self.opened):
-            raise InputError(
-                f"a world names its sources by the open predicates, {', '.join(sorted(self.opened))}, not by "
-                f"{', '.join(map(str, sources)) or 'none'}: give each a source, an empty one if no atom is true"
-            )
-        # One after the other, each made a table of its own, since a source is readable only while it is open.
-        with ExitStack() as stack:
-            found = []
-            for name, given in sorted(sources.items()):
-                with open_source(self.engine, given) as source:
-                    found.append(stack.enter_context(self._named(self.opened[name], source)))
-            yield stack.enter_context(self._shown(_distinct_atoms(found)))
-
-    @contextmanager
-    def _named(self, info: PredicateInfo, source: LoadSource) -> Iterator[TableName]:
-        """Show the rows of a source of named atoms with the ids of these atoms."""
-        names = self._argument_columns(info, source)
-        rows = self._with_ids(info, source, names)
-        with self._shown(rows) as found:
-            shown = [*names, *(["example"] if "example" in _by_case(source) else [])]
-            given = exp.Not(this=exp.Is(this=column("fact"), expression=exp.null()))
-            self._refuse_strange(
-                found, [f"c{i}" for i in range(len(shown))], given, source.label,
-                f"a world lists true query atoms of {info.name} by the names of their constants"
-            )  # fmt: skip
-            yield found
-
-    def _argument_columns(self, info: PredicateInfo, source: LoadSource) -> tuple[str, ...]:
-        """Return the columns of a source that hold the arguments of a predicate, in their order."""
-        present = _by_case(source)
-        allowed, needed = {"example", "truth"}, info.example_column or not info.types
-        record = self.catalog.predicates()[info.name]
-        loaded = tuple(a.name.casefold() for a in record.arguments)
-        wanted = [argument_names(info), *([loaded] if len(set(loaded)) == len(loaded) else [])]
-        for names in wanted:
-            keys = {n.casefold() for n in names}
-            if keys <= present.keys() and present.keys() - keys <= allowed:
-                if needed and "example" not in present:
-                    break
-                return tuple(present[n.casefold()] for n in names)
-        columns = ", ".join([*wanted[0], *(["example"] if needed else [])])
+def check_expanded(program: Program, features: Sequence[int]) -> None:
+    """Refuse a formula with `+` variables that stands for no clause, which says nothing of its groundings."""
+    if features and not any(i in features for i in program.feature_of):
+        bound = program.features[features[0]]
+        assert bound.rule is not None
+        names = " and ".join(f"+{name}" for name in bound.feature.plus)
         raise InputError(
-            f"a world of {info.name} has the columns {columns}, as {Phrase('predict(into=...)')} writes them, not "
-            f"{', '.join(source.columns) or 'none'}"
+            f"{placed(bound.rule)}: {names} has no constants for which the evidence leaves the formula open, so that there is no clause to "
+            "count: write it without +, and count by it"
         )
 
-    def _with_ids(self, info: PredicateInfo, source: LoadSource, names: Sequence[str]) -> exp.Select:
-        """Select each row of a source (`c0, ...`) with the id of its atom, NULL for none, and `fact`, 1 where it is given as true."""
-        present = _by_case(source)
-        types = self.catalog.store.types()
-        rows = exp.select(*(named(source.text(n, "s"), f"c{i}") for i, n in enumerate(names)))
-        keys = {f"a{i}": column("id", f"d{i}") for i in range(len(names))}
-        if "example" in present:
-            keys["example"] = column("example", "x")
-            rows = rows.select(named(source.text(present["example"], "s"), f"c{len(names)}"))
-        rows = rows.from_(_aliased(source.table, "s"))
-        if "truth" in present:
-            rows = rows.where(cast(column(present["truth"], "s"), "BOOLEAN"))
-        query = exp.select(*(column(c, "r") for c in (s.alias for s in rows.selects)), column("atom", "a"))
-        query = query.from_(subquery(rows, "r"))
-        for i, kind in enumerate(info.types):
-            text = constant_name(column(f"c{i}", "r"), types[kind])
-            on = exp.EQ(this=column("name", f"d{i}"), expression=text)
-            query = query.join(table(self.program.layout.types[kind].dictionary, f"d{i}"), on=on, join_type="left")
-        if "example" in keys:
-            on = exp.EQ(this=column("name", "x"), expression=column(f"c{len(names)}", "r"))
-            query = query.join(table(self.program.layout.examples, "x"), on=on, join_type="left")
-        query = query.join(table(_atom_table(info), "a"), on=_equal(keys, "a"), join_type="left")
-        given = exp.select(*(column(c) for c in argument_columns(info)), named(integer(1), "fact"))
-        given = given.from_(subquery(given_rows(info, truth=True), "g"))
-        known = {name: key for name, key in keys.items() if name != "example" or info.example_column}
-        return query.join(subquery(given, "f"), on=_equal(known, "f"), join_type="left").select(column("fact", "f"))
 
-    # ---- checks -----------------------------------------------------------------------------------------
-
-    def _refuse_strange(
-        self, found: TableName, columns: Sequence[str], known: exp.Expr, label: str, remedy: str
-    ) -> None:
-        """Refuse rows that have no query atom, unless they are known to be true."""
-        none = exp.Is(this=column("atom"), expression=exp.null())
-        strange = exp.select(*map(column, columns)).from_(table(found))
-        strange = strange.where(exp.and_(none, exp.Not(this=exp.paren(known)))).distinct()
-        count = self._count(strange, "look for rows that are no query atoms")
-        if not count:
-            return
-        first = strange.order_by(*map(column, columns)).limit(SHOWN)
-        rows = self.engine.fetch(first, step="show rows that are no query atoms").to_pylist()
-        texts = [", ".join(cell_text(v) for v in row.values()) for row in rows]
-        texts = [f"({text})" for text in texts] if len(columns) > 1 else texts
-        more = f" and {count - len(texts):,} more" if count > len(texts) else ""
-        verb = "is no query atom" if count == 1 else "are no query atoms"
-        raise InputError(f"{label}: {', '.join(texts)}{more} {verb}: {remedy}")
-
-    def _atoms(self, info: PredicateInfo) -> exp.Select:
-        """Select the query atoms of a predicate in the counted examples."""
-        return _restricted(exp.select("*").from_(table(_atom_table(info), "a")), self.examples)
-
-    def _count(self, query: exp.Query, step: str) -> int:
-        counted = exp.select(named(star_count(), "n")).from_(subquery(query, "q"))
-        return int(self.engine.fetch(counted, step=step).column(0)[0].as_py())
+def renumbered(program: Program, data: pa.Table) -> pa.Table:
+    """Return counts of the clauses of a formula, whose column `clause` then counts from 0, as if the model had no other rule."""
+    own = set(formula_features(program))
+    first = next((clause for clause, feature in enumerate(program.feature_of) if feature in own), 0)
+    place = data.schema.get_field_index("clause")
+    return data.set_column(place, "clause", pc.subtract(data.column("clause"), first))
 
 
-def _atom_table(info: PredicateInfo) -> TableName:
-    assert info.atoms is not None
-    return info.atoms
+# ---- counts by the constants of variables --------------------------------------------------------------
 
 
-def _restricted(query: exp.Select, examples: TableName | None) -> exp.Select:
-    """Keep the rows of the alias `a` that belong to some examples; None for all."""
-    if examples is None:
-        return query
-    chosen = exp.select(column("example")).from_(table(examples))
-    return query.where(exp.In(this=column("example", "a"), query=exp.Subquery(this=chosen)))
+def check_variables(program: Program, features: Sequence[int], by: Sequence[str], text: str | None) -> None:
+    """Refuse variables that no clause has, or that no clause has all of; `text` is the formula where that was given."""
+    if any(has_variables(program, i, by) for i in features):
+        return
+    rules = [program.features[i] for i in features if program.features[i].rule is not None]
+    for name in by:
+        if not any(has_variables(program, i, [name]) for i in features):
+            raise _unknown(program, rules, name, text)
+    several = " and ".join(by)
+    raise InputError(
+        f"no clause of the model has all of the variables {several}, so there is nothing to count by them: name those of one clause, "
+        f"such as {_names(max(rules, key=lambda bound: len(set(by) & set(_variables(bound)))))}"
+    )
 
 
-def _distinct_atoms(tables: Sequence[TableName]) -> exp.Select:
-    """Select the atoms that some tables list, each once."""
-    listed = union_all(exp.select(column("atom")).from_(table(name)) for name in tables)
-    some = exp.Not(this=exp.Is(this=column("atom"), expression=exp.null()))
-    return exp.select(cast(column("atom"), "BIGINT").as_("atom", quoted=True)).distinct().from_(
-        subquery(listed, "listed")
-    ).where(some)  # fmt: skip
+def _variables(bound: BoundFeature) -> list[str]:
+    return [name for name, _ in bound.feature.variables]
 
 
-def _equal(keys: Mapping[str, exp.Column], alias: str) -> exp.Expression:
-    return conjunction(
-        exp.EQ(this=column(name, alias), expression=key.copy()) for name, key in keys.items()
-    ) or exp.true()  # fmt: skip
+def _names(bound: BoundFeature) -> str:
+    assert bound.rule is not None
+    return f"{', '.join(_variables(bound)) or 'none'} of {placed(bound.rule)}"
 
 
-def _by_case(source: LoadSource) -> dict[str, str]:
-    """Return the columns of a source by their names in lower case, as the database compares them."""
-    return {name.casefold(): name for name in source.columns}
+def _unknown(program: Program, rules: Sequence[BoundFeature], name: str, text: str | None) -> InputError:
+    """Return the error that no clause can be counted by a variable: it has another name, or stands under a quantifier."""
+    known = dict.fromkeys(variable for bound in rules for variable in _variables(bound))
+    under = [bound.rule for bound in rules if bound.rule is not None and name in _quantified(bound.rule)]
+    if under:
+        problem = (
+            f"the variable {name} stands under a quantifier, which takes all of its constants together, so that nothing can be counted by "
+            f"it: {'count by ' + _some(known) if known else 'leave by= out'}, or leave the quantifier out"
+        )
+        return _shown(problem, text, name, under[0])
+    if not known:
+        return InputError(
+            f"there is no variable {name} to count by, since the clauses have no variables, and one grounding each: leave {Parameter('by')} out to count them"
+        )
+    whose = (
+        "the formula has" if text is not None else "no clause of the model has" if len(rules) > 1 else "the rule has"
+    )
+    what = f"{'a' if whose.startswith('no') else 'no'} variable {name}"
+    of_example = (
+        " (examples are the constants of a type here: name a variable of it)"
+        if name == EXAMPLE and program.layout.example_type is not None
+        else ""
+    )
+    hint = nearest(name, known)
+    problem = f"{whose} {what} to count by{of_example}{hint or f': name {_some(known)}'}"
+    # Where there is a name like it, that is where to look.
+    like = next((each for each in known if repr(each) in hint), next(iter(known)))
+    return _shown(problem, text, like, rules[0].rule if len(rules) == 1 else None)
 
 
-def _aliased(node: exp.Expr, alias: str) -> exp.Subquery:
-    """Return something that can stand in FROM under an alias."""
-    return subquery(exp.select("*").from_(node.copy()), alias)
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    if len(listed) > VARIABLES_SHOWN:
+        listed = [*listed[:VARIABLES_SHOWN], f"one of {len(listed) - VARIABLES_SHOWN:,} more"]
+    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} or {listed[-1]}"
+
+
+def _quantified(rule: Rule) -> set[str]:
+    return {
+        name
+        for part in subformulas(rule.formula)
+        if isinstance(part, Exist | ForAll)
+        for name in (*part.variables, *(t.name for t in terms_of(part) if isinstance(t, Variable)))
+    }
+
+
+def _shown(problem: str, text: str | None, name: str, rule: Rule | None) -> InputError:
+    """Return an error with a formula, and a caret under a variable where its text was given."""
+    if text is None:
+        return InputError(problem if rule is None else f"{problem}\n  {placed(rule)}")
+    source = SourceText(text)
+    token = next((t for t in tokenize(source) if t.kind == NAME and t.text == name), None)
+    return InputError(f"{problem}\n  {text}") if token is None else source.error(InputError, problem, token)
+
+
+@verb
+def count_groups(
+    session: Session,
+    asked: Query,
+    world: Any,
+    by: object,
+    groups: object,
+    most_groups: int | None,
+    text: str | None = None,
+) -> Table:
+    """Count groundings in a world by the constants of some variables, with `text` only of a formula, the last rule (`Database.count`)."""
+    check_limit_option(asked.limit)
+    check_limit_option(most_groups, "most_groups", "groups")
+    names = variable_names(by)
+    which = next((each for each in get_args(Which) if each == groups), None)
+    if which is None:
+        listed = ", ".join(map(repr, get_args(Which)))
+        hint = nearest(groups, get_args(Which)) if isinstance(groups, str) else ""
+        raise InputError(f"{Parameter('groups', Written(shortened(repr(groups))))} is none of {listed}{hint}")
+
+    def features(program: Program) -> list[int]:
+        """Return the features that are counted."""
+        return list(range(len(program.features))) if text is None else formula_features(program)
+
+    def check(program: Program) -> None:
+        """Refuse variables that no clause has."""
+        check_variables(program, features(program), names, text)
+
+    only = None if text is None else formula_features
+    with counting(session, asked, [world], check=check, only=only) as (program, chosen, worlds):
+        few = [i for i in features(program) if has_variables(program, i, names)]
+        if text is not None:
+            check_expanded(program, few)
+        with worlds.shown(world) as shown:
+            most = None if asked.limit is None else most_groups
+            data = group_counts(Extent(program, chosen, asked.limit), names, shown, which, few, most)
+            if text is not None:
+                data = renumbered(program, data)
+        of = sum(program.feature_of.count(i) for i in few) if len(few) < 50 else None
+    title = f"n of {counted(of, 'clause')} by" if of is not None else "n by"
+    kept = {"all": "", "violated": ", groups with a violated grounding", "true": ", groups with a true grounding"}
+    return Table(
+        data.rename_columns(group_columns(names)),
+        title=f"{title} {' and '.join(names)} in {world_name(world)}{kept[which]}",
+    )
+
+
+# ---- expected counts -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedCounts:
+    """Counts of m clauses over some examples, as in `Network`: but for `change`, object arrays of int, shape (m,)."""
+
+    base: Counts
+    change: FloatArray  # E[n] minus `base`, shape (m,)
+    observed: Counts | None  # n by the labels; None if an atom has none
+    total: Counts
+    open: Counts
+    evidence_violated: Counts
+
+    def __add__(self, other: ExpectedCounts) -> ExpectedCounts:
+        """Return the counts over the examples of both."""
+        observed = None if self.observed is None or other.observed is None else self.observed + other.observed
+        return ExpectedCounts(
+            self.base + other.base,
+            self.change + other.change,
+            observed,
+            self.total + other.total,
+            self.open + other.open,
+            self.evidence_violated + other.evidence_violated,
+        )
+
+    @property
+    def expected(self) -> FloatArray:
+        """E[n] of each clause."""
+        return np.asarray(self.base.astype(np.float64) + self.change, dtype=np.float64)
+
+    @property
+    def difference(self) -> FloatArray | None:
+        """How much n by the labels is above E[n]; of counts beyond 2^53 it has more digits than they have."""
+        if self.observed is None:
+            return None
+        return np.asarray((self.observed - self.base).astype(np.float64) - self.change, dtype=np.float64)
+
+
+@verb
+def expected_counts(session: Session, asked: Query, *, keep: bool) -> Table:
+    """Find the expected count of every clause beside the observed one; `Database.count` explains it."""
+    given: object = keep
+    if not isinstance(given, bool):
+        raise InputError(
+            f"{Parameter('keep', Written(shortened(repr(given))))} must be {Phrase('True')} or {Phrase('False')}."
+        )
+    asked.check(weighted=True)
+    if keep:
+        session.catalog.store.check_writable()
+    clock = time.perf_counter()
+    with session.console.progress("finding expected counts") as task, session.expanded(asked) as (program, chosen):
+        ids = np.sort(session.ids(chosen))
+        extent, done = Extent(program, chosen, asked.limit, len(ids)), 0
+        found: ExpectedCounts | None = None
+        labelled = True
+        for window, network in divided(extent, ids):
+            part = _of_network(program, network)
+            if labelled:
+                with extent.only(window) as some:
+                    labelled = _labelled(program, network, some.examples)
+            found = part if found is None else found + part
+            del network  # or else it would be there while the next is grounded
+            done += len(window)
+            if done < len(ids):
+                task.advance(0, note=f"{done:,} of {len(ids):,} examples")
+        assert found is not None, "there is at least one window"
+        if labelled:
+            # By the formulas as written, as `count` has them, also where labels violate blocks.
+            found = replace(found, observed=true_counts(extent))
+        if keep:
+            _keep_expected(session, program, found, time.perf_counter() - clock)
+        return _expected_table(program, found)
+
+
+def _of_network(program: Program, network: Network) -> ExpectedCounts:
+    """Find the expected counts of a ground network; labels are not looked at."""
+    # With numba, which a database that only loads does not need.
+    from sqlrl.solve import expected
+
+    found = expected.expected_counts(network, program.weights(), describe=describer(program, network))
+    return ExpectedCounts(network.base, found.change, None, network.total, network.open, network.evidence_violated)
+
+
+def _labelled(program: Program, network: Network, examples: TableName | None) -> bool:
+    """Return whether each query atom of a network has a label."""
+    _, labelled = read_labels(program.engine, program.layout, network.atoms, examples)
+    return bool((labelled | network.helper).all())
+
+
+def _expected_table(program: Program, found: ExpectedCounts) -> Table:
+    """Return the counts of the clauses that users see, with their texts and weights."""
+    listed = clause_table(program)
+    ids, difference = listed.column("clause").to_numpy(), found.difference
+    unknown = pa.nulls(len(ids), pa.int64())
+    data = {
+        "clause": listed.column("clause"),
+        "text": listed.column("text"),
+        "n_observed": unknown if found.observed is None else decimals(found.observed[ids]),
+        "n_expected": pa.array(found.expected[ids]),
+        "difference": pa.nulls(len(ids), pa.float64()) if difference is None else pa.array(difference[ids]),
+        "groundings": decimals(found.total[ids]),
+        "weight": listed.column("weight"),
+    }
+    return Table(pa.table(data), title="observed and expected true groundings")
+
+
+def _keep_expected(session: Session, program: Program, found: ExpectedCounts, seconds: float) -> int:
+    """Keep the model and the counts of its clauses; return the number of the run."""
+    records = session.records
+    run = records.begin_run(LEARNER, {}, None)
+    with records.ending(run):
+        listed = clause_table(program, keys=True)
+        shown = listed.column("clause").to_numpy()
+        model = records.save_model(LEARNER, stated_model(program), listed, shape_table(program), origin="given")
+        columns = by_evidence(program, found.total, found.open, found.evidence_violated)
+        if found.observed is not None:
+            columns["n_observed"] = found.observed
+        records.append("clause_statistics", run, with_expected(statistics_table(shown, columns), found.expected))
+        records.end_run(run, "done", model=model, timings={LEARNER: seconds})
+    return run

@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from sqlrl.database.holdout import Split
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.model_sql import ExportedSQL
-    from sqlrl.database.named_models import Models
+    from sqlrl.database.models_and_runs import Models, Runs
     from sqlrl.database.predictions import Prediction
-    from sqlrl.database.run_list import Runs
     from sqlrl.database.soft_data import SoftData
     from sqlrl.database.soft_predictions import SoftPrediction
     from sqlrl.engine.spark.server import Spark
@@ -204,7 +203,7 @@ class Database(Helpful):
         (['smoking'], [1])
         >>> del db.models["smoking"]
         """
-        from sqlrl.database.named_models import Models
+        from sqlrl.database.models_and_runs import Models
 
         return Models(self._session)
 
@@ -227,7 +226,7 @@ class Database(Helpful):
         --------------------------------------  ------
         Friends(x, y) ^ Smokes(x) => Smokes(y)       1
         """
-        from sqlrl.database.run_list import Runs
+        from sqlrl.database.models_and_runs import Runs
 
         return Runs(self._session)
 
@@ -1319,25 +1318,20 @@ class Database(Helpful):
         [8.731]
         """
         from sqlrl.database import counting
-        from sqlrl.database.formulas import formula_model, is_formula
 
-        if formula is None and not expected and against is None and is_formula(model):
+        if formula is None and not expected and against is None and counting.is_formula(model):
             model, formula = None, model
         counting.check_forms(
             formula=formula, by=by, groups=groups, world=world, against=against, expected=expected, keep=keep
         )
-        whole: Any = model if formula is None else formula_model(self._session, formula, model, world)
+        whole: Any = model if formula is None else counting.formula_model(self._session, formula, model, world)
         asked = Query(whole, examples, roles or NONE, limit)
         if expected:
-            from sqlrl.database.expected import expected_counts
-
-            return expected_counts(self._session, asked, keep=keep)
+            return counting.expected_counts(self._session, asked, keep=keep)
         if against is not None:
             return counting.count_difference(self._session, asked, world, against)
         if by is not None:
-            from sqlrl.database.groups import count_groups
-
-            return count_groups(self._session, asked, world, by, groups, most_groups, formula)
+            return counting.count_groups(self._session, asked, world, by, groups, most_groups, formula)
         return counting.count(self._session, asked, world, formula=formula is not None)
 
     @overload

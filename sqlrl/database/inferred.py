@@ -26,7 +26,6 @@ from sqlrl.ground.unseen import Unseen
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.progress import enough_memory
-from sqlrl.report import Table
 from sqlrl.slips import Helpful
 from sqlrl.solve.result import MPEResult
 from sqlrl.training.session import Query, Session
@@ -304,27 +303,3 @@ class InferredValues(Inferred):
         with self.session.soft_program(self.model, choices, observed_bodies=self.observed_bodies) as soft:
             self.check_current()
             yield soft
-
-
-# ---- why an atom has its value -------------------------------------------------------------------------
-
-
-class AtomReasons(ABC):
-    """What speaks for and against the value of an atom, as a table that prints."""
-
-    table: Table
-
-    @property
-    @abstractmethod
-    def head(self) -> Mapping[str, object]:
-        """What is said of the atom as a whole, by the names of columns."""
-
-    def shown(self) -> Table:
-        """Return the reasons to read."""
-        return self.table
-
-    def __repr__(self) -> str:
-        return repr(self.shown())
-
-    def _repr_html_(self) -> str:
-        return self.shown()._repr_html_()

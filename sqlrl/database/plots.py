@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.database.evaluation import compared
+from sqlrl.database.evaluation import Blocks, Compared, blocks_of, compared, outcomes_of
 from sqlrl.database.inferred import THRESHOLD, Inferred, InferredByClauses, InferredWorld
-from sqlrl.database.label_outcomes import Blocks, Compared, blocks_of, outcomes_of
 from sqlrl.database.run_data import UNCALIBRATED, confusion_of, precision_recall_of, roc_of
 from sqlrl.errors import InputError, UnsupportedError
 from sqlrl.evaluate import calibration

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.database.evaluation import keep_world, world_scores
+from sqlrl.database.evaluation import Compared, keep_world, world_scores
 from sqlrl.database.exports import names_of
 from sqlrl.database.inference import Destination, InferenceTask, collected, inference, kept_run, search_options
 from sqlrl.database.inferred import InferredWorld
-from sqlrl.database.label_outcomes import Compared
 from sqlrl.database.results import InferenceResult
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model

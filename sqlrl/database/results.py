@@ -13,9 +13,8 @@ from sqlrl import markup
 from sqlrl.arguments import refuse
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.views import unique_name
-from sqlrl.database.evaluation import compared
+from sqlrl.database.evaluation import Compared, compared
 from sqlrl.database.inferred import THRESHOLD, Inferred
-from sqlrl.database.label_outcomes import Compared
 from sqlrl.database.named_atoms import find_atom
 from sqlrl.errors import InputError, Parameter
 from sqlrl.evaluate.probabilities import BINS
@@ -340,7 +339,7 @@ class InferenceResult(Inferred, Generic[ScoresT, ReasonsT]):
             raise InputError(
                 f"a report is about a run that the database keeps, and this was not kept: give {Parameter('keep', True)}, and call evaluate() if there are labels"
             )
-        from sqlrl.database.run_records import RunRecord
+        from sqlrl.database.models_and_runs import RunRecord
 
         return RunRecord.read(self.session, self.run).report(path)
 

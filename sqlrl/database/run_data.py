@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
 import pyarrow as pa
 from sqlglot import exp, parse_one
 
 from sqlrl import markup
 from sqlrl.catalog.records import Records
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import InputError, Phrase, UnsupportedError
+from sqlrl.errors import InputError, UnsupportedError
 from sqlrl.evaluate import auc_roc, average_precision, calibration
 from sqlrl.evaluate.curves import precision_recall_curve, roc_curve
 from sqlrl.evaluate.rankings import without_rounding
@@ -66,18 +65,13 @@ class RunData:
     @classmethod
     def read(cls, session: Session, number: int | None = None) -> Self:
         """Read a run by its number, the newest one without it; an InputError that says which there are if there is none."""
-        wanted: object = number
-        if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int | np.integer)):
-            raise InputError(
-                f"run={wanted!r} must be the whole number of a run in sqlrl.run, or {Phrase('None')} for the newest one"
-            )
         records = session.records
         if number is None:
             newest = ask(records, "SELECT max(run) AS run FROM run").column(0)[0].as_py()
             if newest is None:
                 raise InputError("there is no run yet: learners make one, and predict(keep=True)")
             number = int(newest)
-        row = records.run(int(number))
+        row = records.run(number)
         if row is None:
             known = ask(records, "SELECT min(run) AS least, max(run) AS most FROM run").to_pylist()[0]
             there = "none yet" if known["least"] is None else f"runs {known['least']} to {known['most']}"

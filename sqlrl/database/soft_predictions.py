@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.database.evaluation import keep_values, value_scores
+from sqlrl.database.evaluation import Compared, keep_values, value_scores
 from sqlrl.database.inference import Destination, InferenceTask, bound_task, collected, kept_run, search_options
 from sqlrl.database.inferred import InferredValues
-from sqlrl.database.label_outcomes import Compared
-from sqlrl.database.pushes import Pushes, hinge_text, pushes
 from sqlrl.database.results import InferenceResult
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import atom_texts
@@ -32,6 +30,7 @@ from sqlrl.training.soft import warn_of_rules
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
+    from sqlrl.database.why import Pushes
     from sqlrl.evaluate import SoftScores
 
 SHOWN_RULES = 3
@@ -39,7 +38,7 @@ SHOWN_RULES = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class SoftPrediction(InferenceResult["SoftScores", Pushes], InferredValues):
+class SoftPrediction(InferenceResult["SoftScores", "Pushes"], InferredValues):
     r"""The truth values of a soft model that cost the least, and what is proved about them.
 
     Parameters
@@ -92,6 +91,8 @@ class SoftPrediction(InferenceResult["SoftScores", Pushes], InferredValues):
         keep_values(self, run, known, threshold)
 
     def _reasons(self, key: AtomKey, *, neutral: bool) -> Pushes:
+        from sqlrl.database.why import pushes
+
         return pushes(self, key)
 
     def _title(self) -> str:
@@ -215,6 +216,8 @@ PROVED = ("objective", "bound", "tolerance", "violated", "violation")
 
 def named_conflict(soft: SoftProgram, network: HingeNetwork, error: InfeasibleHingesError) -> InfeasibleHingesError:
     """Return the error with the rules and ground rules in words."""
+    from sqlrl.database.why import hinge_text
+
     shown = []
     for row in error.rows.tolist()[:SHOWN_RULES]:
         here = slice(int(network.pointer[row]), int(network.pointer[row + 1]))

@@ -202,6 +202,7 @@ _PHRASES: Mapping[str, str] = {
     "True": "true",
     "False": "false",
     "None": "NULL",
+    "db.models[{!r}] = model": "CREATE MODEL {}",
     "db.define": "CREATE PREDICATE ... AS RULES",
     "db.load": "CREATE PREDICATE",
     "db.load({!r}, ...)": "CREATE PREDICATE {}(type, ...) AS query",

@@ -397,7 +397,7 @@ def test_windows_add_up(entries: int, docs: sqlrl.Database, monkeypatch: pytest.
             windows.append(len(window))
             yield window, network
 
-    monkeypatch.setattr("sqlrl.database.expected.divided", several)
+    monkeypatch.setattr("sqlrl.database.counting.divided", several)
     parts = db.count(MODEL, expected=True).to_arrow()
     assert len(windows) > 1
     assert sum(windows) == len(DOCS)
@@ -424,7 +424,7 @@ def test_without_labels_the_observed_counts_are_null(docs: sqlrl.Database, monke
     db.scope("Good", [(d,) for d in DOCS])
     for entries in (None, 1):
         if entries is not None:
-            monkeypatch.setattr("sqlrl.database.expected.divided", partial(divided, entries=entries))
+            monkeypatch.setattr("sqlrl.database.counting.divided", partial(divided, entries=entries))
         found = db.count(MODEL, expected=True, keep=True)
         assert found["n_observed"] == [None] * len(found)
         assert found["difference"] == [None] * len(found)
@@ -571,7 +571,7 @@ def test_an_error_while_it_is_kept_leaves_no_run_that_is_done(monkeypatch: pytes
     def fail(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sqlrl.database.expected.with_expected", fail)
+    monkeypatch.setattr("sqlrl.database.counting.with_expected", fail)
     with pytest.raises(KeyboardInterrupt):
         db.count(MODEL, expected=True, keep=True)
     assert db.sql("select status from sqlrl.run").fetchall() == [("interrupted",)]

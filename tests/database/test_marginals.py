@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sqlrl
-from sqlrl.database import samples as sinks
+from sqlrl.database import marginals as sinks
 from sqlrl.errors import CatalogError, InputError
 from tests.ground.brute import Data, Formulas, Ground
 

@@ -204,3 +204,51 @@ def test_a_run_that_is_interrupted_and_resumed_keeps_them_once() -> None:
     db.sql("delete from sqlrl.learned_from")  # as an earlier version would have left it
     sqlrl.AdaGrad(window=2).fit(db, DOCS, examples=["d0", "d1", "d2"], resume=1)
     assert kept(db, 1) == whole
+
+
+def test_scores_of_a_model_that_ctrl_c_kept_say_so_after_its_run_went_on() -> None:
+    db = docs()
+
+    def press(_: object) -> None:
+        raise KeyboardInterrupt
+
+    stopped = sqlrl.AdaGrad(window=4)
+    with pytest.raises(KeyboardInterrupt):
+        stopped.fit(db, DOCS, checkpoint=True, callback=press)
+    for name, given in (("alone", stopped.model_), ("whole", stopped)):
+        db.models[name] = given
+    resumed = sqlrl.AdaGrad(window=4).fit(db, DOCS, resume=stopped.run_)
+    assert resumed.model_ != stopped.model_
+    for model in (stopped.model_, resumed.model_, db.models["alone"], db.models["whole"]):
+        seen = db.predict(model).evaluate().seen
+        assert seen is not None
+        assert (seen.run, seen.learned, seen.atoms) == (stopped.run_, 16, 16)
+    # A name says which run learned its model, also when that has another one by now.
+    db.models["late"] = stopped
+    assert dict(zip(db.models, db.models()["run"], strict=True)) == dict.fromkeys(("alone", "late", "whole"), 1)
+    assert db.models["late"] == stopped.model_
+
+
+def test_a_model_alone_has_the_run_that_learned_it() -> None:
+    db, other = docs(), docs()
+    fit = sqlrl.AdaGrad().fit(db, DOCS)
+    sqlrl.AdaGrad(passes=3).fit(other, DOCS)
+    other.models["theirs"] = fit
+    db.models["alone"], db.models["whole"], db.models["written"] = fit.model_, fit, DOCS
+    listed = db.models().to_arrow().select(["name", "model", "run", "learner"]).to_pylist()
+    assert [tuple(row.values()) for row in listed] == [
+        ("alone", 1, 1, "AdaGrad"), ("whole", 1, 1, "AdaGrad"), ("written", 2, None, None),
+    ]  # fmt: skip
+    assert (other.models["theirs"], other.models()["run"]) == (fit.model_, [None])
+
+
+def test_runs_are_found_by_number_and_the_learner_that_is_named_leads_to_its_newest() -> None:
+    db = docs()
+    for _ in range(2):
+        sqlrl.AdaGrad().fit(db, DOCS)
+    assert (list(db.runs), len(db.runs), list(db.models)) == ([1, 2], 2, [])
+    with pytest.raises(
+        sqlrl.errors.InputError,
+        match=r"there is no run 'adagrad': .*; did you mean db\.runs\[2\], the newest of AdaGrad\?",
+    ):
+        db.runs["adagrad"]  # type: ignore[index]

@@ -450,7 +450,7 @@ def test_a_run_of_several_predicates_says_what_it_has() -> None:
     db = sqlrl.connect()
     with pytest.raises(InputError, match=r"there is no run yet: learners make one, and predict\(keep=True\)"):
         db.runs[-1]
-    with pytest.raises(InputError, match="run='1' must be the whole number of a run"):
+    with pytest.raises(InputError, match=r"there is no run '1': runs have whole numbers, which db\.runs\(\) lists"):
         db.runs["1"]  # type: ignore[arg-type]
     db.load("Smokes", [("Anna",), ("Bob",)], types=["person"], target=True)
     db.load("Cancer", [("Anna",)], types=["person"], target=True)

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 import sqlrl
-from sqlrl.database.pushes import Pushes
 from sqlrl.database.results import InferenceResult
-from sqlrl.database.why import Reasons
+from sqlrl.database.why import Pushes, Reasons
 from sqlrl.errors import InputError, UnsupportedError
 from sqlrl.evaluate import ProbabilityScores, Scores, SoftScores
 from sqlrl.report.charts import Chart

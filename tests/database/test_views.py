@@ -248,7 +248,7 @@ def test_support_is_what_counting_flipped_worlds_gives(db: sqlrl.Database, monke
     found = {row["clause"]: row for row in rows(db, SUPPORT.format(prediction.run))}
     expected = flipped_counts(db, model, prediction)
     assert {text: row["n"] for text, row in found.items()} == expected
-    for module in ("predictions", "label_outcomes"):
+    for module in ("predictions", "evaluation"):
         monkeypatch.setattr(f"sqlrl.database.{module}.divided", partial(divided, entries=30))
     divided_ = db.predict(model, keep=True, examples=SOME)
     assert divided_.network is None
@@ -355,7 +355,7 @@ def test_overlaps_of_windows_add_up(db: sqlrl.Database, monkeypatch: pytest.Monk
     model = sqlrl.parse_mln(RULES + 'Word(d, "x") => Good(d)\nWord(d, w) ^ Kind(d, k) => Good(d)\n')
     whole = db.diagnose(model, kind="overlap").to_arrow()
     assert len(whole) > 5
-    monkeypatch.setattr("sqlrl.database.overlaps.divided", partial(divided, entries=30))
+    monkeypatch.setattr("sqlrl.database.diagnosis.divided", partial(divided, entries=30))
     assert db.diagnose(model, kind="overlap").to_arrow().equals(whole)
     assert rows(db, "select count(distinct run) as runs from sqlrl.clause_overlap") == [{"runs": 2}]
     # Neither a model nor a prediction was kept: the newest model is that which was learned last.

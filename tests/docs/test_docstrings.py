@@ -20,9 +20,9 @@ ROOMS = ("sqlrl", "sqlrl.baselines", "sqlrl.demo", "sqlrl.evaluate", "sqlrl.repo
 
 HELD = (
     "sqlrl.database.advanced.Advanced",
-    "sqlrl.database.named_models.Models",
-    "sqlrl.database.run_list.Runs",
-    "sqlrl.database.run_records.RunRecord",
+    "sqlrl.database.models_and_runs.Models",
+    "sqlrl.database.models_and_runs.Runs",
+    "sqlrl.database.models_and_runs.RunRecord",
     "sqlrl.learn.fitted.Fitted",
 )
 """Classes that users are given and never name."""

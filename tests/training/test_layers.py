@@ -92,4 +92,4 @@ def test_a_call_up_is_seen() -> None:
     db = sqlrl.connect(progress=False)
     with calls_up() as found:
         names["fit"](db.models)  # type: ignore[operator]
-    assert found == {"named_models.py: Models.__call__"}
+    assert found == {"models_and_runs.py: Models.__call__"}

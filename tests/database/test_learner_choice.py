@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import sqlrl
-from sqlrl.database import choice
-from sqlrl.database.choice import Choice, choose_learner
+from sqlrl.database import learner_choice as choice
+from sqlrl.database.learner_choice import Choice, choose_learner
 from sqlrl.errors import InputError
 from sqlrl.ground import windows
 
