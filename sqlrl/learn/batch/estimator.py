@@ -236,7 +236,7 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         >>> def press(iteration):
         ...     if iteration.iteration == 3:
         ...         raise KeyboardInterrupt
-        >>> fit = sqlrl.baselines.VotedPerceptron(1.0, 10, prior_deviation=None)
+        >>> fit = sqlrl.baselines.VotedPerceptron(1.0, 10, strength=0.0)
         >>> try:
         ...     fit.fit(db, model, callback=press)
         ... except KeyboardInterrupt as stop:
