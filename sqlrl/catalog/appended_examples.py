@@ -100,7 +100,7 @@ def _parts(store: Store, listed: Iterable[tuple[str, str, int]]) -> list[_Append
     """Return the appended parts, None if one is not there any more."""
     records, found = store.predicates(), []
     for predicate, role, number in listed:
-        parts = [part for part in store.parts(predicate, role) if part.part == number]
+        parts = [part for part in store.load_parts(predicate, role) if part.part == number]
         if not parts:
             return None
         found.append(_Appended(records[predicate], role, parts[0]))

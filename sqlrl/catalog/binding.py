@@ -87,7 +87,7 @@ def bind(
         built = _build(store, chosen, openings, model, constants, roles, values, limit)
         if built and any(opening.scope is not None for opening in chosen.values()):
             constants = named_constants(store, model)
-        found = replace(layout(store, chosen, openings, set(roles.hidden), values.apart), atom_limit=limit)
+        found = replace(layout(store, chosen, openings, set(roles.hidden), values.unseen), atom_limit=limit)
         # They may have been made under a greater limit.
         check_atoms({name: info.atom_count for name, info in found.predicates.items() if info.open}, limit)
     warn_of_constants(store, model, constants, first=training or built)
@@ -102,9 +102,9 @@ class Values:
     """Predicates by how a model reads their soft truths."""
 
     # Closed predicates of which the model reads all facts, with their values; of others it reads the true ones.
-    kept: Collection[str] = ()
+    with_values: Collection[str] = ()
     # Closed predicates that it does not see.
-    apart: Collection[str] = ()
+    unseen: Collection[str] = ()
 
 
 def find_openings(store: Store, model: Model, roles: Roles) -> dict[str, PredicateOpening]:
@@ -232,7 +232,7 @@ def _state(
 
 
 def _with_values(chosen: Mapping[str, PredicateOpening], openings: Collection[str], values: Values) -> set[str]:
-    return {name for name, opening in chosen.items() if opening.valued} | (set(values.kept) - set(openings))
+    return {name for name, opening in chosen.items() if opening.valued} | (set(values.with_values) - set(openings))
 
 
 def _with_example(opening: PredicateOpening, source: ExampleSource) -> PredicateOpening:
@@ -277,26 +277,28 @@ def _encoded_scope(store: Store, opening: PredicateOpening) -> PredicateOpening:
     return replace(opening, scope=encoded)
 
 
-def _close(store: Store, opened: set[str], empty: Collection[str], values: Values) -> dict[str, PredicateRecord]:
+def _close(
+    store: Store, openings: Collection[str], empty: Collection[str], values: Values
+) -> dict[str, PredicateRecord]:
     """Give each closed predicate a table of its true facts, or of all with their values, and return those predicates; one of `empty` has none."""
     closed: dict[str, PredicateRecord] = {}
     sources = store.sources()
     storages = {s.storage for s in sources.values()}
     loaded = {name for name, _ in sources}
     for name, record in store.predicates().items():
-        if name not in loaded and name not in opened:
+        if name not in loaded and name not in openings:
             closed.update(_emptied(store, record, keep=name in empty))
             continue
         source = sources.get((name, "fact"))
-        if name in opened or source is None or source.staged or any(n == name and r != "fact" for n, r in sources):
+        if name in openings or source is None or source.staged or any(n == name and r != "fact" for n, r in sources):
             continue
         old = record.facts if record.facts is not None and record.facts not in storages else None
-        if name in values.apart:
+        if name in values.unseen:
             if old is not None:
                 store.drop(old)
                 store.save_predicate(replace(record, facts=None))
             continue
-        if source.signed and name not in values.kept:
+        if source.signed and name not in values.with_values:
             keys = key_columns(len(record.arguments), source.example)
             keys = [*keys, "value"] if source.valued else keys or ["truth"]
             true = exp.select(*map(column, keys)).from_(store.table(source.storage)).where(column("truth"))

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlrl.catalog.bins import constant_name, is_number, no_constant
 from sqlrl.catalog.dictionary import extend
 from sqlrl.catalog.image import TypeRecord, argument_columns
-from sqlrl.catalog.spellings import warn_of_spellings
+from sqlrl.catalog.similar_names import warn_of_spellings
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, join, named, star_count, union_all
 from sqlrl.errors import DoubleQuoted, LoadError, Parameter

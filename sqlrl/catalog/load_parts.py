@@ -137,7 +137,7 @@ def _add(store: Store, base: SourceRecord, added: SourceRecord, where: str) -> P
     else:
         columns, query = ["present"], exp.select(named(exp.true(), "present")).from_(store.table(added.storage))
     store.insert(base.storage, query, columns, f"append to {base.predicate}")
-    parts = store.parts(base.predicate, base.role)
+    parts = store.load_parts(base.predicate, base.role)
     number = 1 + max((part.part for part in parts), default=0)
     part = PartRecord(
         base.predicate,
@@ -288,9 +288,12 @@ def _remove(store: Store, record: PredicateRecord, base: SourceRecord, wanted: s
     rows, part = store.create(scratch, query, f"find what to remove from {record.predicate}"), None
     if rows:
         gone = exp.select(integer(1)).from_(store.table(scratch, "g"))
-        for table in [base.storage, *(p.storage for p in store.parts(base.predicate, base.role) if p.kind != REMOVAL)]:
+        for table in [
+            base.storage,
+            *(p.storage for p in store.load_parts(base.predicate, base.role) if p.kind != REMOVAL),
+        ]:
             _delete(store, table, exp.Exists(this=gone.copy().where(equal_columns(keys, "g", table))))
-        parts = store.parts(base.predicate, base.role)
+        parts = store.load_parts(base.predicate, base.role)
         number, storage = 1 + max((p.part for p in parts), default=0), store.free_name("removed", record.predicate)
         names: list[exp.Expr] = [named(column(f"name {k}"), k) for k in keys]
         names = names or [named(exp.true(), "present")]
@@ -334,7 +337,7 @@ def load_again(store: Store, base: SourceRecord) -> None:
     if base.kind == SERVER:
         load_files(store, base.predicate, ServerFiles(base.source), LoadOptions.from_json(base.options))
         return
-    parts = store.parts(base.predicate, base.role)
+    parts = store.load_parts(base.predicate, base.role)
     if not parts:
         load(store, base.predicate, origin(base), LoadOptions.from_json(base.options))
         return
@@ -381,7 +384,7 @@ def _keep(store: Store, record: PredicateRecord, base: SourceRecord, part: PartR
         query = _rows_as_names(store, record, storage, base.example, values=values)
         if part is None:
             keys = key_columns(len(record.arguments), base.example)
-            for other in store.parts(base.predicate, base.role):
+            for other in store.load_parts(base.predicate, base.role):
                 if other.kind != REMOVAL:
                     there = (
                         exp.select(integer(1))

@@ -102,15 +102,15 @@ def counting(
     """Bind a model to the chosen examples and expand its templates, or those that `only` names, to count in worlds."""
     predicted = next((world for world in worlds if isinstance(world, Prediction)), None)
     working = session.console.progress("counting")
-    held = session.program(asked.model, roles=asked.roles, closed=True)
+    held = session.program(asked.model, roles=asked.roles, all_closed=True)
     with working, held as program, ExitStack() as stack:
         if check is not None:
             check(program)
         if asked.examples is None and predicted is not None:
             ids = pa.table({"example": predicted.examples.astype(np.int32)})
-            chosen: TableName | None = stack.enter_context(session.shown(program.layout, ids))
+            chosen: TableName | None = stack.enter_context(session.rows_table(program.layout, ids))
         else:
-            chosen = stack.enter_context(session.only(asked.examples))
+            chosen = stack.enter_context(session.examples_table(asked.examples))
         program.expand(chosen, only=None if only is None else only(program))
         yield program, chosen, GivenWorlds(session, program, chosen)
 
@@ -165,7 +165,7 @@ class GivenWorlds:
             yield completed
 
     def _shown(self, rows: pa.Table | exp.Expr) -> AbstractContextManager[TableName]:
-        return self.session.shown(self.program.layout, rows)
+        return self.session.rows_table(self.program.layout, rows)
 
     @contextmanager
     def _true_atoms(self, world: Any) -> Iterator[TableName]:

@@ -139,7 +139,7 @@ def keep_values(prediction: InferredValues, run: int, known: Compared, threshold
     """Keep which truth values and labels count as true, and if all atoms have labels the distances of rules at these."""
     if known.labelled.all() and prediction.reported.all():
         total = np.zeros(len(prediction.model.rules))
-        with prediction.held() as soft, soft.program.only(prediction.examples) as chosen:
+        with prediction.held() as soft, soft.program.examples_table(prediction.examples) as chosen:
             extent = Extent(soft.program, chosen, prediction.asked.limit, len(prediction.examples))
             for _, ground in divided_hinges(soft, extent, np.sort(prediction.examples)):
                 labels = read_values(prediction.engine, soft.layout, ground.network.atoms)

@@ -82,7 +82,7 @@ def expected_counts(session: Session, asked: Query, *, keep: bool) -> Table:
         for window, network in divided(extent, ids):
             part = _of_network(program, network)
             if labelled:
-                with extent.only(window) as some:
+                with extent.restricted_to(window) as some:
                     labelled = _labelled(program, network, some.examples)
             found = part if found is None else found + part
             del network  # or else it would be there while the next is grounded

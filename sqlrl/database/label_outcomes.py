@@ -16,7 +16,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import divided
 from sqlrl.logic.terms import Constant
-from sqlrl.solve.flip_counts import Flips, flips
+from sqlrl.solve.flip_counts import Flips, flip_counts
 
 SUPPORT = ("for_right", "for_wrong", "against_right", "against_wrong")
 
@@ -151,7 +151,7 @@ def support_of(
     total = np.zeros((len(SUPPORT), program.clause_count), np.int64)
     for network in _networks(prediction, extent):
         here = world[np.searchsorted(atoms.ids, network.atoms)]
-        said = flips(network, here)
+        said = flip_counts(network, here)
         place, mine = _among(network.atoms, known.atoms)
         log_odds[place[mine]] = said.log_odds(network, weights, here)[mine]
         wrong = np.full(len(network.atoms), -1, np.int64)

@@ -17,7 +17,7 @@ from sqlrl.engine.nodes import column, cte, named, subquery
 from sqlrl.errors import InputError, Parameter, Phrase, UnsupportedError, Written
 from sqlrl.ground.clauses import describer, expansion_names
 from sqlrl.ground.grounding import ground_network
-from sqlrl.ground.helpers import held
+from sqlrl.ground.helpers import bind_definition
 from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import Instance, Shape, Slot
@@ -331,7 +331,7 @@ def _with_helpers(
     for helper in helpers:
         if program.layout.predicates[helper.name].open:
             continue
-        instance, bound, slots, columns = held(layout, helper.variables, helper.definition)
+        instance, bound, slots, columns = bind_definition(layout, helper.variables, helper.definition)
         parameters = None
         if instance.arguments:
             constants = [text(term.name) for term in instance.arguments if isinstance(term, Constant)]

@@ -55,7 +55,7 @@ def pushes(prediction: InferredValues, key: AtomKey) -> Pushes:
     with prediction.held() as soft:
         if network is None:
             # Examples are independent: its own says all that there is to say.
-            with Extent(soft.program).only(np.array([key.columns["example"]])) as one:
+            with Extent(soft.program).restricted_to(np.array([key.columns["example"]])) as one:
                 network = ground_hinges(soft, one)
             y = y[np.searchsorted(atoms.ids, network.atoms)]
         return _of_atom(soft, network, y, int(np.searchsorted(network.atoms, key.atom)))

@@ -10,7 +10,7 @@ from sqlrl.database.inferred import Inferred
 from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.evaluate import Seen
 from sqlrl.ground.network import IntArray
-from sqlrl.ground.program import shown_rows
+from sqlrl.ground.program import rows_table
 from sqlrl.training.provenance import TABLE, atom_rows, example_rows, targets
 
 
@@ -22,7 +22,7 @@ def seen(found: Inferred, atoms: IntArray) -> Seen | None:
         return None
     known = records.predicates_of(TABLE, run)
     layout, count = found.layout, 0
-    with shown_rows(found.engine, layout, pa.table({"atom": atoms})) as asked:
+    with rows_table(found.engine, layout, pa.table({"atom": atoms})) as asked:
         for info in targets(layout):
             listed = known.get(info.name)
             if listed is None or (not listed and layout.example_count == 1 and not records.same_data_of(run)):

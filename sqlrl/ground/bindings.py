@@ -143,9 +143,9 @@ def _find_all(
 class PatternCode(NamedTuple):
     """A pattern as compiled loops read it: the atoms of its l undecided literals, given a binding and the constants."""
 
-    predicate: IntArray  # shape (l,), the start first, as are `arity` and `beside`
+    predicate: IntArray  # shape (l,), the start first, as are `arity` and `has_example`
     arity: IntArray
-    beside: npt.NDArray[np.bool_]  # whether the example of the binding is part of the atom
+    has_example: npt.NDArray[np.bool_]  # whether the example of the binding is part of the atom
     term: Annotated[IntArray, 2]  # shape (l, greatest arity), a column of the bindings (from 0) or -(parameter + 1)
     column: IntArray  # shape (k,), the column of the bindings of each parameter that the closed part mentions
     place: IntArray  # shape (k,), its place among the pattern's parameters

@@ -131,24 +131,24 @@ def _atom_data(
 
 @dataclass(eq=False)
 class PartTable:
-    """The counts of parts, each made once, over the groundings of the `chosen` examples (None for all)."""
+    """The counts of parts, each made once, over the groundings of the `examples` examples (None for all)."""
 
     engine: QueryEngine
     layout: Layout
-    chosen: TableName | None
-    known: dict[CountedConjunction, PartCounts] = field(default_factory=dict)
+    examples: TableName | None
+    counts: dict[CountedConjunction, PartCounts] = field(default_factory=dict)
     statements: int = 0  # queries so far
 
     def learn(self, parts: Iterable[CountedConjunction]) -> None:
         """Count those parts that are not known, many by one statement."""
-        new = [part for part in dict.fromkeys(parts) if part not in self.known]
+        new = [part for part in dict.fromkeys(parts) if part not in self.counts]
         for first in range(0, len(new), PARTS):
             self._count(new[first : first + PARTS])
 
     def _count(self, parts: Sequence[CountedConjunction]) -> None:
-        query = count_conjunctions(parts, self.layout, self.chosen)
+        query = count_conjunctions(parts, self.layout, self.examples)
         for part in parts:
-            self.known[part] = PartCounts(np.zeros((0, part.width), np.int64), np.zeros(0, np.int64))
+            self.counts[part] = PartCounts(np.zeros((0, part.width), np.int64), np.zeros(0, np.int64))
         if query is None:
             return
         self.statements += 1
@@ -170,11 +170,11 @@ class PartTable:
             )
             counts = PartCounts(keys, n[rows])
             if len(rows):
-                self.known[part] = counts
+                self.counts[part] = counts
 
     def of(self, use: ConjunctionUse) -> PartCounts:
         """Return the counts of a part that is known."""
-        return self.known[use.conjunction]
+        return self.counts[use.conjunction]
 
 
 # ---- programs --------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def clause_terms(
         for name in (p for p in predicates if p in mentioned):
             terms = [
                 (term, [with_values(use, shape.parameters) for use in term.conjunctions])
-                for term in planner.flips(name)
+                for term in planner.flip_terms(name)
             ]
             found.setdefault(name, []).append((shape, terms))
     parts.learn(use.conjunction for own in found.values() for _, terms in own for _, uses in terms for use in uses)

@@ -91,7 +91,7 @@ class ClauseBlankets:
             for use in self._uses(instance):
                 part = use.conjunction
                 # Counts do not depend on signs, and those of a clause without one of its literals are known with its own.
-                if part in self._parts.known:
+                if part in self._parts.counts:
                     continue
                 # Clauses that add one literal need counts that differ in its predicate alone: one query counts those of
                 # all predicates with its arguments' types, by a column that says the predicate.
@@ -104,7 +104,7 @@ class ClauseBlankets:
         self._parts.learn([*plain, *several])
         for whole, members in several.items():
             for part, found, added in members:
-                self._parts.known[part] = self._of_predicate(whole, found, added)
+                self._parts.counts[part] = self._of_predicate(whole, found, added)
         self._learned.update(instance for instance, _ in listed)
 
     def terms(self, instance: Instance) -> dict[str, ClauseTerms]:
@@ -152,7 +152,7 @@ class ClauseBlankets:
             if key not in self._planners:
                 self._planners[key] = TermPlanner(bind(shape, self.layout), len(self.examples), self._known)
             planner = self._planners[key]
-            self._flips[shape] = {each: planner.flips(each, shape) for each in self._mentioned(shape)}
+            self._flips[shape] = {each: planner.flip_terms(each, shape) for each in self._mentioned(shape)}
         return self._flips[shape]
 
     def _parameters(self, instance: Instance) -> IntArray:
@@ -218,7 +218,7 @@ class ClauseBlankets:
     def _of_predicate(self, whole: CountedConjunction, found: AnyPredicateConjunction, predicate: str) -> PartCounts:
         """Return the counts of one predicate among those of several."""
         if whole not in self._split:
-            counts = self._parts.known[whole]
+            counts = self._parts.counts[whole]
             number = counts.keys[:, found.predicate]
             order = np.argsort(number, kind="stable")
             start = np.searchsorted(number[order], np.arange(len(self._numbers) + 1))

@@ -202,7 +202,7 @@ class HelperTables:
         return self.layout.predicates[literal.predicate].open
 
     def _add_witnesses(
-        self, helper: Helper, opened: Sequence[Literal], clauses: list[Clause], place: str
+        self, helper: Helper, open_literals: Sequence[Literal], clauses: list[Clause], place: str
     ) -> ExistsLiteral:
         """Create the predicate of a helper's witnesses; return the definition over it."""
         definition = helper.definition
@@ -210,7 +210,7 @@ class HelperTables:
         head = tuple(Variable(n) for n, _ in variables)
         most = self._most_atoms(name, variables, helper, f"{place}: its quantifier, for its witnesses,")
         self._create(name, variables, everything, most)
-        clauses.extend(Clause(variables, (Literal(name, head, False), literal)) for literal in opened)
+        clauses.extend(Clause(variables, (Literal(name, head, False), literal)) for literal in open_literals)
         clauses.append(Clause(variables, (Literal(name, head), *map(_negated, definition.conjunction))))
         return ExistsLiteral(definition.variables, (Literal(name, head),))
 
@@ -258,7 +258,7 @@ class HelperTables:
 
     def _facts(self, helper: Helper) -> tuple[exp.Select, bool]:
         """Plan the facts of a helper, and tell whether they have a hidden example column."""
-        instance, bound, slots, names = held(self.layout, helper.variables, helper.definition)
+        instance, bound, slots, names = bind_definition(self.layout, helper.variables, helper.definition)
         group = instance.shape.exists[0]
         # A constant example among the slots is no column: facts are told apart by their arguments.
         kept = slots[: len(names)]
@@ -277,7 +277,7 @@ class HelperTables:
 
     def _rows(self, variables: Variables, definition: ExistsLiteral) -> tuple[exp.Select, bool, bool]:
         """Plan the rows of an atom table with observed truth; tell if it has an example column, and if it has all tuples."""
-        instance, bound, slots, names = held(self.layout, variables, definition)
+        instance, bound, slots, names = bind_definition(self.layout, variables, definition)
         group = instance.shape.exists[0]
         parameters = self._constants(instance)
         inside = [Slot(False, i) for i in group.variables]
@@ -316,7 +316,7 @@ class HelperTables:
         return query.join(subquery(marked, "t"), on=on or exp.true(), join_type="LEFT")
 
 
-def held(
+def bind_definition(
     layout: Layout, variables: Variables, definition: ExistsLiteral
 ) -> tuple[Instance, BoundShape, list[Slot], list[str]]:
     """Bind a definition: return its clause, bound shape, the slots that identify an atom, and columns of the first of these."""

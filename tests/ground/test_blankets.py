@@ -121,7 +121,7 @@ def partitions(program: Program, ids: np.ndarray | None = None, names: list[str]
     if ids is None:
         ids = np.array(sorted(Names(program.engine, layout).examples), dtype=np.int64)
     names = list(program.public_layout.predicates) if names is None else names
-    with program.only(ids) as chosen:
+    with program.examples_table(ids) as chosen:
         parts = PartTable(program.engine, layout, chosen)
         terms = clause_terms(shape_clauses(program), names, parts, len(ids))
         found = {}

@@ -31,8 +31,8 @@ from sqlrl.structure.beam.search import (
     ClauseSearcher,
     SearchParameters,
     SearchResult,
+    SearchSnapshot,
     SearchStep,
-    SoFar,
     Strategy,
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
@@ -170,7 +170,7 @@ class Searching(Fitted, Relearning):
                 part="search",
             )
 
-            def keep(sought: Callable[[], Sought], status: str) -> Taken:
+            def keep(sought: Callable[[], SearchOutcome], status: str) -> Taken:
                 found = sought()
                 kept = self._keep(db, run, fit, found, status, examples, limit)
                 if found.remark is not None and status == DONE:
@@ -187,7 +187,7 @@ class Searching(Fitted, Relearning):
 
     def _sought(
         self, db: TrainingDatabase, model: Model | None, examples: object, limit: int | None, fit: Fit
-    ) -> Sought:
+    ) -> SearchOutcome:
         """Search, and report the steps to the fit; subclasses do it."""
         raise NotImplementedError
 
@@ -197,10 +197,10 @@ class Searching(Fitted, Relearning):
         starts: Callable[[Language, Sequence[SearchClause | None]], Sequence[SearchClause]],
         fit: Fit,
         ended: Callable[
-            [SearchResult, list[Rule]], Sought
+            [SearchResult, list[Rule]], SearchOutcome
         ],  # makes what was sought of what was found and the rules of the model
         origins: Sequence[GivenRule],  # what clauses of the search are made of
-    ) -> Sought:
+    ) -> SearchOutcome:
         """Search from some clauses."""
         language = self._language(search)
         given = [starting_clause(i, rule) for i, rule in enumerate(search.rules)]
@@ -220,12 +220,12 @@ class Searching(Fitted, Relearning):
         after = None if fit.saved is None else fit.saved.arrays
         before = 0 if after is None else int(after["statements"])
 
-        def sought(found: SearchResult) -> Sought:
-            kept = [rules[i] for i in found.kept]
+        def sought(found: SearchResult) -> SearchOutcome:
+            kept = [rules[i] for i in found.remaining]
             made = ended(found, [*kept, *(Rule(as_written(each.clause, origins)) for each in found.added)])
             return replace(made, statements=before + search.source.statements)
 
-        def report(step: SearchStep, so_far: SoFar | None) -> None:
+        def report(step: SearchStep, so_far: SearchSnapshot | None) -> None:
             step = replace(step, statements=before + step.statements)
             if so_far is None:
                 fit.step(step, fit.done)
@@ -234,7 +234,7 @@ class Searching(Fitted, Relearning):
                 step,
                 fit.done + 1,
                 state=lambda: {**so_far.state(), "statements": np.array(step.statements)},
-                so_far=lambda: sought(so_far.found()),
+                so_far=lambda: sought(so_far.result()),
                 share=None if self.max_clauses is None else step.clauses / self.max_clauses,
             )
 
@@ -246,7 +246,7 @@ class Searching(Fitted, Relearning):
         db: TrainingDatabase,
         run: SearchRun,
         fit: Fit,
-        sought: Sought,
+        sought: SearchOutcome,
         status: str,
         examples: object,
         limit: int | None,
@@ -275,8 +275,8 @@ class Searching(Fitted, Relearning):
             self.model_, self.weights_, self.iterations_, self._table = kept.model, kept.weights, table, kept.clauses
             self.run_, self.seconds_, self.found_, self.relearned_ = fit.run, fit.seconds, kept.model, None
             self.interrupted_ = status == INTERRUPTED
-            self.added_ = Table(_added_table(sought.found.added, sought.given))
-            self.candidates_, self.score_ = sought.found.candidates, found.objective
+            self.added_ = Table(_added_table(sought.result.added, sought.rules))
+            self.candidates_, self.score_ = sought.result.candidates, found.objective
             self.equalities_, self.n_statements_ = sought.equalities, sought.statements
             vars(self).update(sought.learned)
 
@@ -284,12 +284,12 @@ class Searching(Fitted, Relearning):
 
 
 @dataclass(frozen=True, eq=False)
-class Sought:
+class SearchOutcome:
     """What a search has come to."""
 
     model: Model  # declarations and rules, whose weights are still to be learned
-    found: SearchResult
-    given: Sequence[GivenRule]  # what clauses of the search are made of
+    result: SearchResult
+    rules: Sequence[GivenRule]  # what clauses of the search are made of
     equalities: tuple[str, ...]
     remark: str | None  # what there is to say of it
     rows: Mapping[str, pa.Table] = field(default_factory=dict)  # what is kept of the run besides, by table
@@ -421,19 +421,19 @@ class MSL(Searching):
 
     def _sought(
         self, db: TrainingDatabase, model: Model | None, examples: object, limit: int | None, fit: Fit
-    ) -> Sought:
+    ) -> SearchOutcome:
         def starts(language: Language, given: Sequence[SearchClause | None]) -> Sequence[SearchClause]:
             return [*(language.unit(name) for name in language.predicates), *(x for x in given if x is not None)]
 
         with db.advanced.learning.clause_search(model, examples=examples, limit=limit) as search:
 
-            def ended(found: SearchResult, rules: list[Rule]) -> Sought:
+            def ended(found: SearchResult, rules: list[Rule]) -> SearchOutcome:
                 remark = (
                     f"none of {counted(found.candidates, 'candidate')} raises the score by more than its literals cost: lower {Parameter('literal_cost', Written(f'{self.literal_cost:g}'))}, or "
                     "look whether predicates share constants"
                 )
                 model = search.model.with_rules(tuple(rules))
-                return Sought(model, found, search.rules, search.equalities, None if found.added else remark)
+                return SearchOutcome(model, found, search.rules, search.equalities, None if found.added else remark)
 
             return self._searched(search, starts, fit, ended, search.rules)
 

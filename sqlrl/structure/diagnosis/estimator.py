@@ -24,7 +24,7 @@ from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, KEEP, Language, Operations, SearchClause
-from sqlrl.structure.beam.estimator import SearchCommon, Searching, Sought, member_of, starting_clause
+from sqlrl.structure.beam.estimator import SearchCommon, Searching, SearchOutcome, member_of, starting_clause
 from sqlrl.structure.beam.search import ClauseSearcher, SearchResult, SearchStep
 from sqlrl.structure.diagnosis.bins import THRESHOLD, check_threshold
 from sqlrl.structure.diagnosis.diagnosis import Diagnosis, diagnosis
@@ -214,7 +214,7 @@ class Transfer(Searching):
 
     def _sought(
         self, db: TrainingDatabase, model: Model | None, examples: object, limit: int | None, fit: Fit
-    ) -> Sought:
+    ) -> SearchOutcome:
         assert model is not None, "transfer has a source"
         mapped, dropped, mapping = self._mapped(db, model, examples, limit)
         fit.lap("mapping")
@@ -226,14 +226,14 @@ class Transfer(Searching):
             held = [i for i in range(len(search.rules)) if not (self.further and i in revised)]
             begun = replace(search, rules=[search.rules[i] for i in held])
 
-            def ended(found: SearchResult, rules: list[Rule]) -> Sought:
+            def ended(found: SearchResult, rules: list[Rule]) -> SearchOutcome:
                 left = dropped
                 if self.further:
                     found, rules, without = in_place(found, rules, held, [each.rule for each in search.rules])
                     left = _with_marked(dropped, without)
                 nothing = "no clause is marked by the diagnosis, so none was revised; weights are learned anew"
                 diagnosed = Diagnosis(known.found, known.groundings, known.general, known.specific, fit.run)
-                return Sought(
+                return SearchOutcome(
                     search.model.with_rules(tuple(rules)),
                     found,
                     search.rules,
@@ -318,7 +318,7 @@ class Transfer(Searching):
 
     def _language(self, search: ClauseSearch) -> Language:
         """Of a clause that is to be mended, literals speak of what it speaks of: counts of what is related to that would stand in for the literal that is missing."""
-        return replace(super()._language(search), fresh=not self.further)
+        return replace(super()._language(search), new_variables=not self.further)
 
     def _searcher(self) -> type[ClauseSearcher]:
         """Return what searches."""

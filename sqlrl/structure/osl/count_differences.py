@@ -77,7 +77,7 @@ def literal_value(
 ) -> int:
     """Return what the atom of an undecided literal is, given a binding and a clause's constants: as `AtomTable.find`."""
     key[0] = code.predicate[literal]
-    key[1] = example if code.beside[literal] else -1
+    key[1] = example if code.has_example[literal] else -1
     width = code.arity[literal]
     for j in range(width):
         term = code.term[literal, j]
