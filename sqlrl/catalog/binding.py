@@ -23,6 +23,7 @@ from sqlrl.catalog.checks import (
 from sqlrl.catalog.declarations import compact, declare, numbering
 from sqlrl.catalog.dictionary import used_predicates
 from sqlrl.catalog.domains import (
+    BoundData,
     NamedConstants,
     bound_types,
     build_domains,
@@ -84,7 +85,7 @@ def bind(
             check_constants(store, model)
         # A Markov logic network reads true facts, and none of a predicate that has other values: it does not declare that, or drops it.
         values = Values(store.valued() if soft else set(), set() if soft else set(between))
-        built = _build(store, chosen, openings, model, constants, roles, values, limit)
+        built = _build(store, _Asked(model, roles, values, chosen, openings), constants, limit)
         if built and any(opening.scope is not None for opening in chosen.values()):
             constants = named_constants(store, model)
         found = replace(layout(store, chosen, openings, set(roles.hidden), values.unseen), atom_limit=limit)
@@ -148,18 +149,20 @@ def _scoped(chosen: Mapping[str, PredicateOpening]) -> list[str]:
     return sorted(name for name, opening in chosen.items() if opening.scope is not None)
 
 
-def _build(
-    store: Store,
-    chosen: Mapping[str, PredicateOpening],
-    openings: Mapping[str, PredicateOpening],
-    model: Model,
-    constants: NamedConstants,
-    roles: Roles,
-    values: Values,
-    limit: int,
-) -> bool:
+@dataclass(frozen=True)
+class _Asked:
+    """What a model asks of the data: its open predicates, those that it uses (`chosen`) and all, and how it reads values."""
+
+    model: Model
+    roles: Roles
+    values: Values
+    chosen: Mapping[str, PredicateOpening]
+    openings: Mapping[str, PredicateOpening]
+
+
+def _build(store: Store, asked: _Asked, constants: NamedConstants, limit: int) -> bool:
     """Build examples, domains and atoms; False if they were built from the same data for the same open predicates and types."""
-    built = _state(store, chosen, openings, model, constants, roles, values)
+    built, chosen = _state(store, asked, constants), asked.chosen
     if store.state("atoms") == built:
         return False
     source = example_source(store)
@@ -167,9 +170,9 @@ def _build(
     for opening in scoped.values():
         check_independent(opening, source)
     scoped = {name: _encoded_scope(store, opening) for name, opening in scoped.items()}
-    closed = _close(store, set(openings), set(roles.empty), values)
-    local = local_types(source, closed.values(), store.types())
-    if grow(store, scoped, closed, source, local, built):
+    closed = _close(store, asked.openings.keys(), set(asked.roles.empty), asked.values)
+    bound = BoundData(source, closed, scoped, local_types(source, closed.values(), store.types()))
+    if grow(store, bound, built):
         records = [(opening, store.predicates()[name]) for name, opening in sorted(scoped.items())]
         note_outside(store, records)
         note_unlabelled(store, records)
@@ -177,11 +180,11 @@ def _build(
         return True
     if any(opening.scope is not None for opening in scoped.values()):
         # The dictionaries have the constants of scopes by now.
-        constants = named_constants(store, model)
-        built = _state(store, chosen, openings, model, constants, roles, values)
-    show_named(store, constants, local, source)
+        constants = named_constants(store, asked.model)
+        built = _state(store, asked, constants)
+    show_named(store, constants, bound.local, source)
     build_examples(store, source, bound_types(store))
-    build_domains(store, source, local, closed, scoped)
+    build_domains(store, bound)
     types, first = bound_types(store), 1
     check_atoms(atom_counts(store, list(scoped.values()), source, types), limit)
     records = []
@@ -199,40 +202,34 @@ def _build(
     return True
 
 
-def _state(
-    store: Store,
-    chosen: Mapping[str, PredicateOpening],
-    openings: Mapping[str, PredicateOpening],
-    model: Model,
-    constants: NamedConstants,
-    roles: Roles,
-    values: Values,
-) -> str:
+def _state(store: Store, asked: _Asked, constants: NamedConstants) -> str:
     """Return what atoms are built from, as it is kept."""
+    chosen, empty = asked.chosen, asked.roles.empty
     return json.dumps(
         {
             "data": store.state("data"),
             "one": ONLY_EXAMPLE,
             "labels": "in scope",
             "open": {n: o.target for n, o in chosen.items()},
-            "others": sorted(set(openings) - set(chosen)),
+            "others": sorted(asked.openings.keys() - chosen.keys()),
             "scoped": _scoped(chosen),
             # Data fix the types of their predicate; of one without data each model may declare others.
             "types": {n: o.record.types for n, o in chosen.items()},
             # Where there are none, what an earlier version has built need not be built again.
             **({"named": key} if (key := constants.key()) else {}),
-            **({"empty": {n: model.predicates[n].types for n in roles.empty}} if roles.empty else {}),
+            **({"empty": {n: asked.model.predicates[n].types for n in empty}} if empty else {}),
             **({"false": false} if (false := [n for n, o in chosen.items() if o.labelled and not o.sources]) else {}),
             # Which tables have values; those of closed facts are other ones for a soft model.
-            **({"values": sorted(found)} if (found := _with_values(chosen, openings, values)) else {}),
+            **({"values": sorted(found)} if (found := _with_values(asked)) else {}),
         },
         sort_keys=True,
         ensure_ascii=False,
     )
 
 
-def _with_values(chosen: Mapping[str, PredicateOpening], openings: Collection[str], values: Values) -> set[str]:
-    return {name for name, opening in chosen.items() if opening.valued} | (set(values.with_values) - set(openings))
+def _with_values(asked: _Asked) -> set[str]:
+    valued = {name for name, opening in asked.chosen.items() if opening.valued}
+    return valued | (set(asked.values.with_values) - asked.openings.keys())
 
 
 def _with_example(opening: PredicateOpening, source: ExampleSource) -> PredicateOpening:

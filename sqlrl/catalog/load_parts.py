@@ -19,7 +19,7 @@ from sqlrl.catalog.image import REMOVAL, PartRecord, PredicateRecord, SourceReco
 from sqlrl.catalog.loading import empty_rows, load, reads_alike, register, with_sources, write_rows
 from sqlrl.catalog.options import LoadOptions, check_name, origin
 from sqlrl.catalog.server_files import SERVER, ServerFiles, load_files
-from sqlrl.catalog.sources import LoadSource, open_source
+from sqlrl.catalog.sources import LoadRows, LoadSource, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column, integer, named, union_all
@@ -57,19 +57,10 @@ def append(store: Store, predicate: str, source: Any, options: LoadOptions) -> N
         fingerprint = opened.fingerprint or (
             table_fingerprint(store.engine, opened.table, opened.columns) if again else ""
         )
-        added = write_rows(
-            store,
-            record,
-            raw,
-            options.role,
-            source=opened,
-            fingerprint=fingerprint,
-            options=options,
-            example=base.example,
-            extra=mapped.extra,
-            value=mapped.value,
-            again=reads_alike(opened),
+        rows = LoadRows(
+            record, raw, opened, options.role, fingerprint, options, base.example, mapped.extra, mapped.value
         )
+        added = write_rows(store, rows, again=reads_alike(opened))
         if not added.rows and options.empty == "error":
             raise LoadError(
                 f"{where}: there are no rows; pass {Parameter('empty', DoubleQuoted('allow'))} if it has no facts."
@@ -404,15 +395,6 @@ def _write(store: Store, record: PredicateRecord, table: str, source: SourceReco
     names = [*key_columns(len(record.arguments), source.example), *extra]
     raw = exp.select(*(map(column, names) if names else [column("present")])).from_(store.table(table))
     known = LoadSource(store.table(table), {}, source.source, source.kind, source.fingerprint, source.source)
-    return write_rows(
-        store,
-        record,
-        raw,
-        source.role,
-        source=known,
-        fingerprint=source.fingerprint,
-        options=LoadOptions.from_json(source.options),
-        example=source.example,
-        extra=extra,
-        value=source.value,
-    )
+    options = LoadOptions.from_json(source.options)
+    loaded = LoadRows(record, raw, known, source.role, source.fingerprint, options, source.example, extra, source.value)
+    return write_rows(store, loaded)

@@ -42,48 +42,72 @@ FEW_VALUES = 1000
 # ---- domains ---------------------------------------------------------------------------------------------------
 
 
-def read_domain(
-    engine: QueryEngine, layout: Layout, info: PredicateInfo, examples: IntArray, chosen: TableName
-) -> AtomDomain:
-    """Return the atoms of a predicate in the `chosen` examples: all tuples if closed, query and given atoms if open."""
-    beside = example_columns(info, layout)
-    places = tuple(i for i, kind in enumerate(info.types) if kind == layout.example_type)[:1]
-    # `examples` are the ids of the chosen ones, ascending.
-    own = examples if beside else np.zeros(1, dtype=np.int64)
-    cells: list[IntArray] = []
-    sizes: list[int] = []
-    for kind in info.types:
-        known = layout.types[kind]
-        sizes.append(known.size)
-        if known.local and beside and known.domain is not None:
-            rows = engine.fetch(domain_rows(known, chosen), step=f"read the domains of {kind}")
-            cells.append(np.column_stack([rows.column(i).to_numpy().astype(np.int64) for i in range(2)]))
-        elif kind == layout.example_type:
-            cells.append(examples)
-        else:
-            cells.append(np.arange(known.size))
-    true = _atoms(engine, info, layout, true_rows(info, OBSERVED), chosen)
-    listed = None
-    if info.open and not info.full_scope:
+@dataclass(frozen=True)
+class AtomReader:
+    """Reads the atoms of predicates in the `chosen` examples."""
+
+    engine: QueryEngine
+    layout: Layout
+    chosen: TableName
+
+    def domain(self, info: PredicateInfo, examples: IntArray) -> AtomDomain:
+        """Return the atoms of a predicate: all tuples if closed, query and given atoms if open; `examples` are the ids of the chosen ones, ascending."""
+        layout = self.layout
+        beside = example_columns(info, layout)
+        places = tuple(i for i, kind in enumerate(info.types) if kind == layout.example_type)[:1]
+        own = examples if beside else np.zeros(1, dtype=np.int64)
+        cells: list[IntArray] = []
+        sizes: list[int] = []
+        for kind in info.types:
+            known = layout.types[kind]
+            sizes.append(known.size)
+            if known.local and beside and known.domain is not None:
+                rows = self.engine.fetch(domain_rows(known, self.chosen), step=f"read the domains of {kind}")
+                cells.append(np.column_stack([rows.column(i).to_numpy().astype(np.int64) for i in range(2)]))
+            elif kind == layout.example_type:
+                cells.append(examples)
+            else:
+                cells.append(np.arange(known.size))
+        true = _as_rows(self._data(info, true_rows(info, OBSERVED)), info)
+        listed = None
+        if info.open and not info.full_scope:
+            names = argument_columns(info)
+            queries: list[exp.Query] = [exp.select(*map(column, names)).from_(subquery(atom_rows(info), "q"))]
+            if info.has_given:
+                queries += [given_rows(info, truth) for truth in (True, False)]
+            listed = _as_rows(self._data(info, union_all(queries)), info)
+        return AtomDomain(info.name, own, places, tuple(sizes), tuple(cells), true, listed)
+
+    def priors(self, info: PredicateInfo) -> tuple[IntArray, FloatArray]:
+        """Return the atoms of a predicate that have soft evidence, as rows of an `AtomDomain`, and its log-odds, none of them 0."""
+        if info.atoms is None:
+            return np.zeros((0, 1 + len(info.types)), np.int64), np.zeros(0)
         names = argument_columns(info)
-        queries: list[exp.Query] = [exp.select(*map(column, names)).from_(subquery(atom_rows(info), "q"))]
-        if info.has_given:
-            queries += [given_rows(info, truth) for truth in (True, False)]
-        listed = _atoms(engine, info, layout, union_all(queries), chosen)
-    return AtomDomain(info.name, own, places, tuple(sizes), tuple(cells), true, listed)
+        some = exp.NEQ(this=column("prior"), expression=integer(0))
+        query = exp.select(*map(column, (*names, "prior"))).from_(table(info.atoms)).where(some)
+        data = self._data(info, query, "prior")
+        return _as_rows(data, info), data.column("prior").to_numpy().astype(np.float64)
+
+    def _data(self, info: PredicateInfo, rows: exp.Query, *more: str) -> pa.Table:
+        """Return the atoms of a query, each with its example, in order, and `more` columns of it."""
+        beside = example_columns(info, self.layout)
+        names = [f"a{i}" for i in range(len(info.types))]
+        example = column(beside[0], "r") if beside else integer(0)
+        query = (
+            exp.select(named(example, "example"), *(column(c, "r") for c in (*names, *more)))
+            .distinct()
+            .from_(subquery(rows, "r"))
+        )
+        for i, name in enumerate(beside):
+            on = exp.EQ(this=column("example", f"x{i}"), expression=column(name, "r"))
+            query = query.join(table(self.chosen, f"x{i}"), on=on)
+        query = query.order_by(*(exp.Ordered(this=column(c), nulls_first=False) for c in ("example", *names)))
+        return self.engine.fetch(query, step=f"read the atoms of {info.name}")
 
 
-def read_priors(
-    engine: QueryEngine, layout: Layout, info: PredicateInfo, chosen: TableName
-) -> tuple[IntArray, FloatArray]:
-    """Return the atoms of a predicate that have soft evidence, as rows of an `AtomDomain`, and its log-odds, none of them 0."""
-    if info.atoms is None:
-        return np.zeros((0, 1 + len(info.types)), np.int64), np.zeros(0)
-    names = argument_columns(info)
-    some = exp.NEQ(this=column("prior"), expression=integer(0))
-    query = exp.select(*map(column, (*names, "prior"))).from_(table(info.atoms)).where(some)
-    data = _atom_data(engine, info, layout, query, chosen, "prior")
-    return _as_rows(data, info), data.column("prior").to_numpy().astype(np.float64)
+def _as_rows(data: pa.Table, info: PredicateInfo) -> IntArray:
+    names = ("example", *(f"a{i}" for i in range(len(info.types))))
+    return np.column_stack([data.column(c).to_numpy().astype(np.int64) for c in names])
 
 
 def prior_terms(info: PredicateInfo, atoms: IntArray, numbers: IntArray, column: int) -> ClauseTerms:
@@ -95,35 +119,6 @@ def prior_terms(info: PredicateInfo, atoms: IntArray, numbers: IntArray, column:
     keys = np.column_stack([atoms[:, 1:], atoms[:, 0]]) if info.example_column else atoms[:, 1:]
     none = np.zeros((1, 0), dtype=np.int64)
     return ClauseTerms(np.array([column]), none, [(term, [PartCounts(keys, numbers)])])
-
-
-def _atoms(engine: QueryEngine, info: PredicateInfo, layout: Layout, rows: exp.Query, chosen: TableName) -> IntArray:
-    """Return the atoms of a query, each with its example, in order: those of the chosen examples."""
-    return _as_rows(_atom_data(engine, info, layout, rows, chosen), info)
-
-
-def _as_rows(data: pa.Table, info: PredicateInfo) -> IntArray:
-    names = ("example", *(f"a{i}" for i in range(len(info.types))))
-    return np.column_stack([data.column(c).to_numpy().astype(np.int64) for c in names])
-
-
-def _atom_data(
-    engine: QueryEngine, info: PredicateInfo, layout: Layout, rows: exp.Query, chosen: TableName, *more: str
-) -> pa.Table:
-    """Return the atoms of a query, each with its example, and `more` columns of it."""
-    beside = example_columns(info, layout)
-    names = [f"a{i}" for i in range(len(info.types))]
-    example = column(beside[0], "r") if beside else integer(0)
-    query = (
-        exp.select(named(example, "example"), *(column(c, "r") for c in (*names, *more)))
-        .distinct()
-        .from_(subquery(rows, "r"))
-    )
-    for i, name in enumerate(beside):
-        on = exp.EQ(this=column("example", f"x{i}"), expression=column(name, "r"))
-        query = query.join(table(chosen, f"x{i}"), on=on)
-    query = query.order_by(*(exp.Ordered(this=column(c), nulls_first=False) for c in ("example", *names)))
-    return engine.fetch(query, step=f"read the atoms of {info.name}")
 
 
 # ---- counts of parts -------------------------------------------------------------------------------------------

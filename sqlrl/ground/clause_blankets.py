@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, subquery, union_all
-from sqlrl.ground.blankets import PartTable, prior_terms, read_domain, read_priors, with_values
+from sqlrl.ground.blankets import AtomReader, PartTable, prior_terms, with_values
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.partitions import AtomDomain, ClauseTerms, Counts, PartCounts, Partition
 from sqlrl.ground.program import ConstantIds
@@ -38,13 +38,12 @@ class ClauseBlankets:
     ) -> None:
         # The ids of the examples of `chosen`, shape (e,), ascending, and the predicates whose atoms count.
         self.engine, self.examples, self.names = engine, examples, tuple(names)
+        reader = AtomReader(engine, layout, chosen)
         self.domains: Mapping[str, AtomDomain] = {
-            name: read_domain(engine, layout, layout.predicates[name], examples, chosen) for name in names
+            name: reader.domain(layout.predicates[name], examples) for name in names
         }
         self._partitions: Mapping[str, tuple[Partition, FloatArray]] = {
-            name: _by_evidence(
-                domain, layout.predicates[name], *read_priors(engine, layout, layout.predicates[name], chosen)
-            )
+            name: _by_evidence(domain, layout.predicates[name], *reader.priors(layout.predicates[name]))
             for name, domain in self.domains.items()
         }
         self._parts = PartTable(engine, layout, chosen)

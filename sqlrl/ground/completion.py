@@ -11,10 +11,9 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, conjunction, named, subquery, table, union_all
 from sqlrl.ground.helpers import bind_definition, witness_definition
 from sqlrl.ground.program import Program
-from sqlrl.logic.shapes import Slot
 from sqlrl.logic.terms import ExistsLiteral
 from sqlrl.plan.sources import World
-from sqlrl.plan.tuples import holding
+from sqlrl.plan.tuples import Conjunction, holding
 
 
 @contextmanager
@@ -71,8 +70,7 @@ def _true_atoms(
     instance, bound, slots, names = bind_definition(program.layout, variables, definition)
     (group,) = instance.shape.exists
     parameters = program.constants.single_row(instance)
-    inside = [Slot(False, i) for i in group.variables]
-    truth = holding(bound, slots, group.literals, group.equalities, world, inside=inside, parameters=parameters)
+    truth = holding(bound, Conjunction.of(group, slots), world, parameters=parameters)
     # A constant example is no argument: it stands in the example's column.
     columns = [*names, "example"][: len(slots)]
     on = conjunction(exp.EQ(this=column(f"x{i}", "t"), expression=column(c, "a")) for i, c in enumerate(columns))

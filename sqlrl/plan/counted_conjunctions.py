@@ -26,7 +26,7 @@ from sqlrl.plan.disjuncts import renamed
 from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import OBSERVED, SlotSource
-from sqlrl.plan.tuples import holding
+from sqlrl.plan.tuples import Conjunction, holding
 
 MOST_ORDERED = 4
 """Up to so many literals of one predicate all orders are tried for the least; of more, equal conjunctions may be counted twice."""
@@ -263,7 +263,8 @@ def _group_factor(plan: CountPlan, relation: GroupRelation) -> Factor:
     outer, own = outer_slots(bound, group), tuple(dict.fromkeys(anchor.terms))
     inside = [slot for slot in relation.inside if slot not in own]
     shown = tuple(dict.fromkeys((*outer, *own)))
-    witnesses = holding(bound, shown, group.literals, group.equalities, OBSERVED, inside=inside, examples=plan.examples)
+    conjunction = Conjunction(shown, group.literals, group.equalities, inside)
+    witnesses = holding(bound, conjunction, OBSERVED, examples=plan.examples)
     alias = f"o{plan.steps.fresh()}"
     keys = [column(f"x{i}", f"{alias}w") for i in range(len(outer))]
     least = [exp.Min(this=column(f"x{shown.index(slot)}", f"{alias}w")) for slot in anchor.terms]

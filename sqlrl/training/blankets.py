@@ -16,12 +16,11 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.errors import InfeasibleTruthWarning, InputError, Parameter, UnsupportedError, warn
 from sqlrl.ground.blankets import (
+    AtomReader,
     PartTable,
     ShapeClauses,
     clause_terms,
     prior_terms,
-    read_domain,
-    read_priors,
     shape_clauses,
 )
 from sqlrl.ground.counts import check_counts, groundings, rule_place, true_counts, violated
@@ -205,19 +204,19 @@ def _atoms(program: Program, names: list[str], ids: IntArray, chosen: TableName,
     blocks = _blocks(program)
     shapes += blocks
     width = program.clause_count + len(blocks)
-    engine, layout = program.engine, program.layout
-    parts = PartTable(engine, layout, chosen)
+    reader, predicates = AtomReader(program.engine, program.layout, chosen), program.layout.predicates
+    parts = PartTable(program.engine, program.layout, chosen)
     found = {}
     with Stage("counting what flips change"):
         terms = clause_terms(shapes, names, parts, len(ids))
-        soft = {name: read_priors(engine, layout, layout.predicates[name], chosen) for name in names}
+        soft = {name: reader.priors(predicates[name]) for name in names}
         odds = np.unique(np.concatenate([prior for _, prior in soft.values()]))
         for name, (atoms, prior) in soft.items():
             if len(prior):
                 numbers = np.searchsorted(odds, prior) + 1
-                terms.setdefault(name, []).append(prior_terms(layout.predicates[name], atoms, numbers, width))
+                terms.setdefault(name, []).append(prior_terms(predicates[name], atoms, numbers, width))
         for name in names:
-            domain = read_domain(engine, layout, layout.predicates[name], ids, chosen)
+            domain = reader.domain(predicates[name], ids)
             found[name] = Partition.of(domain).refined(terms.get(name, []), width + (len(odds) > 0))
     priors = np.concatenate([[0.0], odds]) if len(odds) else odds
     return GroupedAtoms(found, len(blocks), priors, parts.statements)

@@ -84,7 +84,7 @@ class InMemory:
     def counts(self, world: np.ndarray, asked: np.ndarray) -> np.ndarray:
         return np.where(asked, counts(self.whole, world), 0)
 
-    def opened(self) -> np.ndarray:
+    def open_counts(self) -> np.ndarray:
         return self.whole.open
 
     def describe(self, clause: int, literals: list[int]) -> str:
