@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypedDict
 
@@ -38,7 +39,7 @@ from sqlrl.structure.beam.search import (
 from sqlrl.structure.relearning import Relearning, Then, relearner
 from sqlrl.training.clause_search import ClauseSearch, GivenRule, SearchRun
 from sqlrl.training.fit import DONE, INTERRUPTED, Fit, Taken
-from sqlrl.training.learning import TrainingDatabase
+from sqlrl.training.learning import Learning, TrainingDatabase
 from sqlrl.training.options import FitOptions
 from sqlrl.training.records import Iteration, iteration_table
 from sqlrl.wording import counted
@@ -172,12 +173,13 @@ class Searching(Fitted, Relearning):
 
             def keep(sought: Callable[[], SearchOutcome], status: str) -> Taken:
                 found = sought()
-                kept = self._keep(db, run, fit, found, status, examples, limit)
+                kept = self._keep(task, run, found, status)
                 if found.remark is not None and status == DONE:
                     warn(found.remark, NothingFoundWarning)
                 return kept
 
-            taken = fit.learn(lambda: self._sought(db, model, examples, limit, fit), keep)
+            task = SearchTask(db, model, examples, limit, fit)
+            taken = fit.learn(lambda: self._sought(task), keep)
         taken()
         self._relearn(learner, db, examples, limit=limit)
         return self
@@ -185,9 +187,7 @@ class Searching(Fitted, Relearning):
     doing: ClassVar[str] = "searching for clauses"
     """What the search says that it does."""
 
-    def _sought(
-        self, db: TrainingDatabase, model: Model | None, examples: object, limit: int | None, fit: Fit
-    ) -> SearchOutcome:
+    def _sought(self, task: SearchTask) -> SearchOutcome:
         """Search, and report the steps to the fit; subclasses do it."""
         raise NotImplementedError
 
@@ -241,19 +241,10 @@ class Searching(Fitted, Relearning):
         searcher = self._searcher()(search.source, language, self._search_parameters(), self.strength, report)
         return sought(searcher.run(members, begun, may_go, after))
 
-    def _keep(
-        self,
-        db: TrainingDatabase,
-        run: SearchRun,
-        fit: Fit,
-        sought: SearchOutcome,
-        status: str,
-        examples: object,
-        limit: int | None,
-    ) -> Taken:
+    def _keep(self, task: SearchTask, run: SearchRun, sought: SearchOutcome, status: str) -> Taken:
         """Learn the weights of what was found, and keep the run."""
-        iterations = list[Iteration]()
-        with db.advanced.learning.found_blankets(sought.model, run, examples=examples, limit=limit) as training:
+        iterations, fit = list[Iteration](), task.fit
+        with task.learning.found_blankets(sought.model, run, examples=task.examples, limit=task.limit) as training:
             atoms = atom_rows(
                 training.partitions, training.sign, training.hard, training.fixed, training.priors, averaged=True
             )
@@ -281,6 +272,26 @@ class Searching(Fitted, Relearning):
             vars(self).update(sought.learned)
 
         return take
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTask:
+    """What a search learns from, and the fit to which it reports."""
+
+    db: TrainingDatabase
+    model: Model | None
+    examples: object
+    limit: int | None
+    fit: Fit
+
+    @property
+    def learning(self) -> Learning:
+        """What the database gives to learners."""
+        return self.db.advanced.learning
+
+    def clause_search(self, model: Model | None) -> AbstractContextManager[ClauseSearch]:
+        """Sort the atoms of the examples for clauses that a search may add to a model, while the context is open."""
+        return self.learning.clause_search(model, examples=self.examples, limit=self.limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,13 +430,11 @@ class MSL(Searching):
         check_parameters(self)
         return self._fit(db, model, examples, asked(callback, checkpoint, resume), limit)
 
-    def _sought(
-        self, db: TrainingDatabase, model: Model | None, examples: object, limit: int | None, fit: Fit
-    ) -> SearchOutcome:
+    def _sought(self, task: SearchTask) -> SearchOutcome:
         def starts(language: Language, given: Sequence[SearchClause | None]) -> Sequence[SearchClause]:
             return [*(language.unit(name) for name in language.predicates), *(x for x in given if x is not None)]
 
-        with db.advanced.learning.clause_search(model, examples=examples, limit=limit) as search:
+        with task.clause_search(task.model) as search:
 
             def ended(found: SearchResult, rules: list[Rule]) -> SearchOutcome:
                 remark = (
@@ -435,7 +444,7 @@ class MSL(Searching):
                 model = search.model.with_rules(tuple(rules))
                 return SearchOutcome(model, found, search.rules, search.equalities, None if found.added else remark)
 
-            return self._searched(search, starts, fit, ended, search.rules)
+            return self._searched(search, starts, task.fit, ended, search.rules)
 
 
 # ---- clauses of rules ------------------------------------------------------------------------------------------------
