@@ -164,6 +164,7 @@ class Bindings:
     first: IntArray  # shape (e,): the i-th chosen example has the bindings first[i] to last[i] - 1
     last: IntArray
     code: PatternCode
+    table: AtomTable  # the atoms of the window
 
 
 # ---- queries -----------------------------------------------------------------------------------------
@@ -226,6 +227,7 @@ class WindowBindings:
             np.searchsorted(example, self.chosen).astype(np.int64),
             np.searchsorted(example, self.chosen, side="right").astype(np.int64),
             self._code(pattern, found),
+            self.table,
         )
 
     def _read(self, pattern: Shape, part: ClosedPart) -> tuple[IntArray, Int32Array]:

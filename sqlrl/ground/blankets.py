@@ -126,7 +126,7 @@ def prior_terms(info: PredicateInfo, atoms: IntArray, numbers: IntArray, column:
 
 @dataclass(eq=False)
 class PartTable:
-    """The counts of parts, each made once, over the groundings of the `examples` examples (None for all)."""
+    """The counts of parts, each made once, over the groundings of some `examples` (None for all)."""
 
     engine: QueryEngine
     layout: Layout

@@ -92,7 +92,7 @@ class Context:
 
 @dataclass
 class StatementOptions:
-    """The options of a statement, of which each has to be taken; `looked_for` are the names that were looked for."""
+    """The options of a statement, of which each has to be taken, and the names that were looked for."""
 
     context: Context
     settings: Settings

@@ -223,7 +223,7 @@ def divided(
 
 
 def learned_targets(model: Model, candidates: Sequence[Candidate], open_predicates: Set[str]) -> frozenset[str]:
-    """Return those of the `open_predicates` predicates that something is learned of: queries of the model, and what its rules or candidates name."""
+    """Return those of the open predicates that something is learned of: queries of the model, and what its rules or candidates name."""
     named = {atom.predicate for rule in model.rules for atom in atoms_of(rule.formula)} | targets_of(candidates)
     return model.query | (named & open_predicates)
 

@@ -133,7 +133,7 @@ class WindowSearch:
         """Delta n of the two clauses of each candidate, summed over some examples, shape (n, 2)."""
         bindings, total = self._bindings(x), np.zeros((len(x.constants), 2), dtype=np.int64)
         for place in places:
-            total += delta_counts(bindings, place, x.constants, self.bindings.table, observed, predicted)
+            total += delta_counts(bindings, place, x.constants, observed, predicted)
         return total
 
     def _bindings(self, x: Candidates) -> Bindings:
@@ -170,7 +170,7 @@ class WindowSearch:
         """Violated groundings of the two clauses of each candidate, summed over some examples, shape (n, 2)."""
         bindings, total = self._bindings(x), np.zeros((len(x.constants), 2), dtype=np.int64)
         for place in places:
-            total += violations(bindings, place, x.constants, self.bindings.table, world)
+            total += violations(bindings, place, x.constants, world)
         return total
 
 

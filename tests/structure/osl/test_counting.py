@@ -64,7 +64,7 @@ def test_counts_and_rows_are_those_of_the_same_clauses_as_rules(drawn: tuple[Cas
             ):
                 expected = -count_differences(Extent(program, one), World(world))
             for pattern, constants, clauses in numbered:
-                delta = delta_counts(window.of(pattern), place, constants, window.table, observed, predicted)
+                delta = delta_counts(window.of(pattern), place, constants, observed, predicted)
                 assert delta.tolist() == expected[clauses].tolist(), (pattern, place)
         parts = [accepted.rows(window, place) for place in range(len(chosen))]
         assert all((np.diff(part.clause) >= 0).all() for part in parts)
@@ -167,6 +167,6 @@ def test_an_example_without_bindings_changes_nothing() -> None:
     with program.examples_table(np.array([0])) as examples:
         window = WindowBindings(program, examples, np.array([0, 7]), np.array([1, 2]))
         worlds = np.array([True, True]), np.array([False, True])
-        found = [delta_counts(window.of(pattern), i, np.zeros((1, 0)), window.table, *worlds).tolist() for i in (0, 1)]
+        found = [delta_counts(window.of(pattern), i, np.zeros((1, 0)), *worlds).tolist() for i in (0, 1)]
     assert found == [[[-1, 1]], [[0, 0]]]
     program.close()
