@@ -63,7 +63,7 @@ class Window:
 
 @dataclass(frozen=True, eq=False)
 class ExampleWindow:
-    """Some examples of a stream, not grounded; `Windows.extent.only(examples)` is what to count over."""
+    """Some examples of a stream, not grounded; `Windows.extent.restricted_to(examples)` is what to count over."""
 
     examples: IntArray  # in the order of learning
 
