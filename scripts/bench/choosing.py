@@ -156,7 +156,7 @@ def estimated(make: Callable[..., Problem], arguments: tuple[object, ...]) -> di
     with db.advanced.program(model) as program:
         extent = Extent(program)
         if examples is not None:
-            with program.only(db.advanced.example_ids(examples)) as chosen:
+            with program.examples_table(db.advanced.example_ids(examples)) as chosen:
                 program.expand(chosen)
                 known = estimate(ProgramOracle(Extent(program, chosen)), program.weights())
         else:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
 
 from sqlrl.catalog.atoms import PredicateOpening, atom_rows, counted_facts, known_rows
+from sqlrl.catalog.domains import BoundData
 from sqlrl.catalog.examples import ExampleSource
 from sqlrl.catalog.image import PartRecord, PredicateRecord
 from sqlrl.catalog.store import Store
@@ -57,15 +58,9 @@ class _Appended:
     part: PartRecord
 
 
-def grow(
-    store: Store,
-    chosen: Mapping[str, PredicateOpening],
-    closed: Mapping[str, PredicateRecord],
-    source: ExampleSource,
-    local: Mapping[str, bool],
-    built: str,
-) -> bool:
+def grow(store: Store, data: BoundData, built: str) -> bool:
     """Add new examples to what was built; False, with nothing done, if more changed (`built` describes what is to be built)."""
+    source, chosen, local = data.source, data.openings, data.local
     note, before = json.loads(store.state(_STATE) or "null"), json.loads(store.state("atoms") or "{}")
     if note is None or note["to"] != store.state("data") or source.kind == "one":
         return False
@@ -85,13 +80,13 @@ def grow(
     appended = _parts(store, note["parts"])
     if appended is None or not _about_new(store, appended, source, first):
         return False
-    _grow_domains(store, appended, chosen, closed, source, local)
+    _grow_domains(store, appended, data)
     atoms = 1 + sum(_count(store, o.record.atoms) for o in chosen.values() if o.record.atoms is not None)
     for name in sorted(chosen):
         record, added = _grow_atoms(store, chosen[name], appended, source, first, atoms)
         atoms += added
         store.save_predicate(record)
-    readable_views(store, closed.keys() | chosen.keys(), only={each.record.predicate for each in appended})
+    readable_views(store, data.closed.keys() | chosen.keys(), only={each.record.predicate for each in appended})
     store.forget_state(_STATE)
     return True
 
@@ -100,7 +95,7 @@ def _parts(store: Store, listed: Iterable[tuple[str, str, int]]) -> list[_Append
     """Return the appended parts, None if one is not there any more."""
     records, found = store.predicates(), []
     for predicate, role, number in listed:
-        parts = [part for part in store.parts(predicate, role) if part.part == number]
+        parts = [part for part in store.load_parts(predicate, role) if part.part == number]
         if not parts:
             return None
         found.append(_Appended(records[predicate], role, parts[0]))
@@ -123,30 +118,23 @@ def _count(store: Store, table: str) -> int:
     return store.count(store.table(table), f"count {table}")
 
 
-def _grow_domains(
-    store: Store,
-    appended: Iterable[_Appended],
-    chosen: Mapping[str, PredicateOpening],
-    closed: Mapping[str, PredicateRecord],
-    source: ExampleSource,
-    local: Mapping[str, bool],
-) -> None:
+def _grow_domains(store: Store, appended: Iterable[_Appended], data: BoundData) -> None:
     """Add the constants of new examples to the domains of local types."""
     rows: dict[str, list[exp.Query]] = {}
     for each in appended:
-        name, example = each.record.predicate, source.of(each.record)
-        opening = chosen.get(name)
-        if example is None or not (name in closed or (opening is not None and opening.is_evidence(each.role))):
+        name, example = each.record.predicate, data.source.of(each.record)
+        opening = data.openings.get(name)
+        if example is None or not (name in data.closed or (opening is not None and opening.is_evidence(each.role))):
             continue
         loaded = store.sources()[name, each.role]
-        signed = name in closed and loaded.signed
+        signed = name in data.closed and loaded.signed
         for i, kind in enumerate(each.record.known_types()):
-            if local[kind]:
+            if data.local[kind]:
                 part = exp.select(named(example.copy(), "example"), named(column(f"a{i}"), "id"))
                 part = part.from_(store.table(each.part.storage))
                 # A part without truth has true facts alone.
                 has_truth = signed and "truth" in store.columns(part.select("*", append=False), "describe a part")
-                if name in closed and loaded.value is not None:
+                if name in data.closed and loaded.value is not None:
                     part = part.where(column("value") > integer(0))
                 elif has_truth:
                     part = part.where(column("truth"))

@@ -23,6 +23,7 @@ from sqlrl.catalog.checks import (
 from sqlrl.catalog.declarations import compact, declare, numbering
 from sqlrl.catalog.dictionary import used_predicates
 from sqlrl.catalog.domains import (
+    BoundData,
     NamedConstants,
     bound_types,
     build_domains,
@@ -84,10 +85,10 @@ def bind(
             check_constants(store, model)
         # A Markov logic network reads true facts, and none of a predicate that has other values: it does not declare that, or drops it.
         values = Values(store.valued() if soft else set(), set() if soft else set(between))
-        built = _build(store, chosen, openings, model, constants, roles, values, limit)
+        built = _build(store, _Asked(model, roles, values, chosen, openings), constants, limit)
         if built and any(opening.scope is not None for opening in chosen.values()):
             constants = named_constants(store, model)
-        found = replace(layout(store, chosen, openings, set(roles.hidden), values.apart), atom_limit=limit)
+        found = replace(layout(store, chosen, openings, set(roles.hidden), values.unseen), atom_limit=limit)
         # They may have been made under a greater limit.
         check_atoms({name: info.atom_count for name, info in found.predicates.items() if info.open}, limit)
     warn_of_constants(store, model, constants, first=training or built)
@@ -102,9 +103,9 @@ class Values:
     """Predicates by how a model reads their soft truths."""
 
     # Closed predicates of which the model reads all facts, with their values; of others it reads the true ones.
-    kept: Collection[str] = ()
+    with_values: Collection[str] = ()
     # Closed predicates that it does not see.
-    apart: Collection[str] = ()
+    unseen: Collection[str] = ()
 
 
 def find_openings(store: Store, model: Model, roles: Roles) -> dict[str, PredicateOpening]:
@@ -148,18 +149,20 @@ def _scoped(chosen: Mapping[str, PredicateOpening]) -> list[str]:
     return sorted(name for name, opening in chosen.items() if opening.scope is not None)
 
 
-def _build(
-    store: Store,
-    chosen: Mapping[str, PredicateOpening],
-    openings: Mapping[str, PredicateOpening],
-    model: Model,
-    constants: NamedConstants,
-    roles: Roles,
-    values: Values,
-    limit: int,
-) -> bool:
+@dataclass(frozen=True)
+class _Asked:
+    """What a model asks of the data: its open predicates, those that it uses (`chosen`) and all, and how it reads values."""
+
+    model: Model
+    roles: Roles
+    values: Values
+    chosen: Mapping[str, PredicateOpening]
+    openings: Mapping[str, PredicateOpening]
+
+
+def _build(store: Store, asked: _Asked, constants: NamedConstants, limit: int) -> bool:
     """Build examples, domains and atoms; False if they were built from the same data for the same open predicates and types."""
-    built = _state(store, chosen, openings, model, constants, roles, values)
+    built, chosen = _state(store, asked, constants), asked.chosen
     if store.state("atoms") == built:
         return False
     source = example_source(store)
@@ -167,9 +170,9 @@ def _build(
     for opening in scoped.values():
         check_independent(opening, source)
     scoped = {name: _encoded_scope(store, opening) for name, opening in scoped.items()}
-    closed = _close(store, set(openings), set(roles.empty), values)
-    local = local_types(source, closed.values(), store.types())
-    if grow(store, scoped, closed, source, local, built):
+    closed = _close(store, asked.openings.keys(), set(asked.roles.empty), asked.values)
+    bound = BoundData(source, closed, scoped, local_types(source, closed.values(), store.types()))
+    if grow(store, bound, built):
         records = [(opening, store.predicates()[name]) for name, opening in sorted(scoped.items())]
         note_outside(store, records)
         note_unlabelled(store, records)
@@ -177,11 +180,11 @@ def _build(
         return True
     if any(opening.scope is not None for opening in scoped.values()):
         # The dictionaries have the constants of scopes by now.
-        constants = named_constants(store, model)
-        built = _state(store, chosen, openings, model, constants, roles, values)
-    show_named(store, constants, local, source)
+        constants = named_constants(store, asked.model)
+        built = _state(store, asked, constants)
+    show_named(store, constants, bound.local, source)
     build_examples(store, source, bound_types(store))
-    build_domains(store, source, local, closed, scoped)
+    build_domains(store, bound)
     types, first = bound_types(store), 1
     check_atoms(atom_counts(store, list(scoped.values()), source, types), limit)
     records = []
@@ -199,40 +202,34 @@ def _build(
     return True
 
 
-def _state(
-    store: Store,
-    chosen: Mapping[str, PredicateOpening],
-    openings: Mapping[str, PredicateOpening],
-    model: Model,
-    constants: NamedConstants,
-    roles: Roles,
-    values: Values,
-) -> str:
+def _state(store: Store, asked: _Asked, constants: NamedConstants) -> str:
     """Return what atoms are built from, as it is kept."""
+    chosen, empty = asked.chosen, asked.roles.empty
     return json.dumps(
         {
             "data": store.state("data"),
             "one": ONLY_EXAMPLE,
             "labels": "in scope",
             "open": {n: o.target for n, o in chosen.items()},
-            "others": sorted(set(openings) - set(chosen)),
+            "others": sorted(asked.openings.keys() - chosen.keys()),
             "scoped": _scoped(chosen),
             # Data fix the types of their predicate; of one without data each model may declare others.
             "types": {n: o.record.types for n, o in chosen.items()},
             # Where there are none, what an earlier version has built need not be built again.
             **({"named": key} if (key := constants.key()) else {}),
-            **({"empty": {n: model.predicates[n].types for n in roles.empty}} if roles.empty else {}),
+            **({"empty": {n: asked.model.predicates[n].types for n in empty}} if empty else {}),
             **({"false": false} if (false := [n for n, o in chosen.items() if o.labelled and not o.sources]) else {}),
             # Which tables have values; those of closed facts are other ones for a soft model.
-            **({"values": sorted(found)} if (found := _with_values(chosen, openings, values)) else {}),
+            **({"values": sorted(found)} if (found := _with_values(asked)) else {}),
         },
         sort_keys=True,
         ensure_ascii=False,
     )
 
 
-def _with_values(chosen: Mapping[str, PredicateOpening], openings: Collection[str], values: Values) -> set[str]:
-    return {name for name, opening in chosen.items() if opening.valued} | (set(values.kept) - set(openings))
+def _with_values(asked: _Asked) -> set[str]:
+    valued = {name for name, opening in asked.chosen.items() if opening.valued}
+    return valued | (set(asked.values.with_values) - asked.openings.keys())
 
 
 def _with_example(opening: PredicateOpening, source: ExampleSource) -> PredicateOpening:
@@ -277,26 +274,28 @@ def _encoded_scope(store: Store, opening: PredicateOpening) -> PredicateOpening:
     return replace(opening, scope=encoded)
 
 
-def _close(store: Store, opened: set[str], empty: Collection[str], values: Values) -> dict[str, PredicateRecord]:
+def _close(
+    store: Store, openings: Collection[str], empty: Collection[str], values: Values
+) -> dict[str, PredicateRecord]:
     """Give each closed predicate a table of its true facts, or of all with their values, and return those predicates; one of `empty` has none."""
     closed: dict[str, PredicateRecord] = {}
     sources = store.sources()
     storages = {s.storage for s in sources.values()}
     loaded = {name for name, _ in sources}
     for name, record in store.predicates().items():
-        if name not in loaded and name not in opened:
+        if name not in loaded and name not in openings:
             closed.update(_emptied(store, record, keep=name in empty))
             continue
         source = sources.get((name, "fact"))
-        if name in opened or source is None or source.staged or any(n == name and r != "fact" for n, r in sources):
+        if name in openings or source is None or source.staged or any(n == name and r != "fact" for n, r in sources):
             continue
         old = record.facts if record.facts is not None and record.facts not in storages else None
-        if name in values.apart:
+        if name in values.unseen:
             if old is not None:
                 store.drop(old)
                 store.save_predicate(replace(record, facts=None))
             continue
-        if source.signed and name not in values.kept:
+        if source.signed and name not in values.with_values:
             keys = key_columns(len(record.arguments), source.example)
             keys = [*keys, "value"] if source.valued else keys or ["truth"]
             true = exp.select(*map(column, keys)).from_(store.table(source.storage)).where(column("truth"))

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlrl.catalog.dictionary import add_constants, no_number, numeric_name
 from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.sources import LoadSource, open_source
+from sqlrl.catalog.sources import LoadRows, LoadSource, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count, union_all
 from sqlrl.errors import CatalogError, LoadError, LoadWarning, Parameter, Written, warn
@@ -73,16 +73,9 @@ def _number(value: exp.Expr) -> exp.Expr:
 # ---- what a load asks for ----------------------------------------------------------------------------
 
 
-def cut_types(
-    store: Store,
-    record: PredicateRecord,
-    raw: exp.Query,
-    source: LoadSource,
-    options: LoadOptions,
-    role: str,
-    where: str,
-) -> LoadOptions:
+def cut_types(store: Store, loaded: LoadRows, raw: exp.Query) -> LoadOptions:
     """Choose the edges of the types that a load cuts, and return its options with edges in place of numbers of pieces."""
+    record, options, where = loaded.record, loaded.options, loaded.where
     if not options.bins:
         if options.bins_from is not None:
             raise LoadError(
@@ -111,7 +104,7 @@ def cut_types(
             raise LoadError(f"{where}: the constants of {name} are the examples, which cannot be cut into pieces.")
         places = [i for i, t in enumerate(record.types) if t == name]
         for i in places:
-            _check_kind(record.arguments[i].name, source, where)
+            _check_kind(record.arguments[i].name, loaded.source, where)
         if isinstance(wanted, int):
             chosen[name] = _quantiles(store, rows, places, name, wanted, where)
         else:
@@ -121,7 +114,7 @@ def cut_types(
             changed.append(kind)
     store.drop(examples)
     # The load replaces what its predicate has in its role; other facts of the types stay, so that they must be cut alike.
-    _check_others(store, changed, record.predicate, role, where)
+    _check_others(store, changed, record.predicate, loaded.role, where)
     return replace(options, bins={name: list(edges) for name, edges in chosen.items()}, bins_from=None)
 
 

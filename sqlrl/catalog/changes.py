@@ -224,7 +224,7 @@ def _check_tables(store: Store) -> None:
 
 def _confirm(store: Store, record: SourceRecord, fingerprint: str) -> None:
     """Keep the fingerprint of a source in its present format."""
-    for part in store.parts(record.predicate, record.role):
+    for part in store.load_parts(record.predicate, record.role):
         if part.storage == record.storage:
             store.save_part(replace(part, fingerprint=fingerprint))
             return

@@ -22,8 +22,8 @@ from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.image import PredicateRecord, SourceRecord, TypeRecord, argument_columns, equal_columns
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.options import LoadOptions, evidence_files, origin
+from sqlrl.catalog.similar_names import close_constants, other_spellings, suggestion, why_alike
 from sqlrl.catalog.sources import open_source
-from sqlrl.catalog.spellings import close_constants, other_spellings, suggestion, why_alike
 from sqlrl.catalog.store import Store
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, star_count

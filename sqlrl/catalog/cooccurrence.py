@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 
-from sqlrl.catalog.spellings import close_names
+from sqlrl.catalog.similar_names import close_names
 from sqlrl.errors import LoadError
 from sqlrl.logic.evidence import EvidenceAtom
 from sqlrl.logic.terms import Argument, Predicate

@@ -59,12 +59,12 @@ class FactKeys:
 
     facts: int
     values: tuple[int, ...]
-    apart: tuple[int, ...] | None = None  # The same counts, with equal values of different examples apart.
+    by_example: tuple[int, ...] | None = None  # The same counts, with equal values of different examples apart.
 
     @property
     def keys(self) -> tuple[int, ...]:
         """The arguments that determine the others, in an example."""
-        values = self.values if self.apart is None else self.apart
+        values = self.values if self.by_example is None else self.by_example
         return tuple(i for i, number in enumerate(values) if number == self.facts)
 
     def enumerable(self, most: int) -> tuple[int, ...]:

@@ -177,28 +177,32 @@ def _build_domain(
     return replace(record, domain=domain, local=True)
 
 
-def build_domains(
-    store: Store,
-    source: ExampleSource,
-    local: Mapping[str, bool],
-    closed: Mapping[str, PredicateRecord],
-    openings: Mapping[str, PredicateOpening],
-) -> None:
+@dataclass(frozen=True)
+class BoundData:
+    """The data that domains and atoms are built of: examples, closed and open predicates, and which types are local."""
+
+    source: ExampleSource
+    closed: Mapping[str, PredicateRecord]
+    openings: Mapping[str, PredicateOpening]
+    local: Mapping[str, bool]
+
+
+def build_domains(store: Store, data: BoundData) -> None:
     """Collect the domains of local types, and drop those of types that are global now."""
     types, sources = store.types(), store.sources()
     rows: list[tuple[PredicateRecord, exp.Query]] = []
-    for predicate in closed.values():
+    for predicate in data.closed.values():
         if predicate.facts is not None:
             facts = exp.select("*").from_(store.table(predicate.facts))
             loaded = sources.get((predicate.predicate, "fact"))
             # A fact with the value 0 is as good as none.
             valued = loaded is not None and loaded.valued
             rows.append((predicate, facts.where(column("value") > exp.convert(0)) if valued else facts))
-    for opening in openings.values():
+    for opening in data.openings.values():
         rows += [(opening.record, query) for query in _evidence_rows(store, opening)]
     for name, record in types.items():
-        if local[name]:
-            built = _build_domain(store, record, rows, source)
+        if data.local[name]:
+            built = _build_domain(store, record, rows, data.source)
         else:
             store.drop(record.domain)
             built = replace(record, local=False, domain=None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from types import MappingProxyType
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlrl.catalog.bins import constant_name, is_number, no_constant
 from sqlrl.catalog.dictionary import extend
 from sqlrl.catalog.image import TypeRecord, argument_columns
-from sqlrl.catalog.spellings import warn_of_spellings
+from sqlrl.catalog.similar_names import warn_of_spellings
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, join, named, star_count, union_all
 from sqlrl.errors import DoubleQuoted, LoadError, Parameter
@@ -21,8 +21,6 @@ from sqlrl.wording import counted
 
 ROW = "row"
 """The column of rows whose duplicates were dropped that says where in the source each stood, from 1."""
-
-NOTHING: Mapping[str, TypeRecord] = MappingProxyType({})
 
 _SHOWN = 5
 _WIDTH = 60
@@ -121,59 +119,54 @@ def _write(
     store.create(storage, query.select(*outputs, copy=False), f"encode {storage}")
 
 
-def check_rows(
-    store: Store,
-    storage: str,
-    keys: list[str],
-    where: str,
-    *,
-    extra: Sequence[str],
-    raw: exp.Query | None,
-    # Numbers of ids of each key, if the keys are ids: then a row's key packs into one integer.
-    sizes: Sequence[int] = (),
-    # The types of keys whose constants are numbers, or pieces of them.
-    numeric: Mapping[str, TypeRecord] = NOTHING,
-    # What messages call NULL.
-    null: str = "NULL",
-    numbered: bool = False,
-) -> int:
+@dataclass(frozen=True, slots=True)
+class SourceRows:
+    """Rows of a source that are checked, with what messages say about them."""
+
+    where: str
+    keys: Sequence[str]
+    extra: Sequence[str]  # the columns beside the keys
+    text: exp.Query  # all of them, as text in the order of the source, with their numbers in the column `ROW`
+    numeric: Mapping[str, TypeRecord]  # the types of keys whose constants are numbers, or pieces of them
+    null: str = "NULL"  # what messages call NULL
+
+
+def check_rows(store: Store, storage: str, rows: SourceRows, sizes: Sequence[int]) -> int:
     """Check keys, repetitions, contradictions, probabilities and values of rows, and return their number; a LoadError lists all faults."""
+    # Of keys that are ids `sizes` has how many there are: then a row's key packs into one integer.
     faults: list[str] = []
-    table = store.table(storage)
-    # Messages take row numbers from `raw`: rows as text, in the order of the source, with numbers in the column `ROW` if `numbered`.
-    raw = raw if raw is None or numbered else number_rows(raw)
+    table, keys = store.table(storage), rows.keys
     counts = [named(exp.Count(this=column(k)), k) for k in keys]
-    checks = _value_checks(extra)
+    checks = _value_checks(rows.extra)
     counts += [named(exp.Anonymous(this="count_if", expressions=[x.condition]), x.what) for x in checks]
     counts.append(named(_distinct_keys(table, keys, sizes), "keys"))
     query = exp.select(named(exp.Count(this=exp.Star()), "all rows"), *counts).from_(table)
-    (row,) = store.rows(query, f"check {where}")
+    (row,) = store.rows(query, f"check {rows.where}")
     for key in keys:
         if row[key] < row["all rows"]:
-            faults += _missing(store, raw, key, row["all rows"] - row[key], null, numeric.get(key))
+            faults += _missing(store, rows, key, row["all rows"] - row[key])
     for what, condition, remedy, shown in checks:
         if row[what]:
-            number = _count_rows(store, raw, condition) or row[what]
+            number = _count_rows(store, rows.text, condition) or row[what]
             such = f", such as {_least(store, table, shown, condition)}" if shown else ""
             faults.append(
-                f"{counted(number, 'row')} {'has' if number == 1 else 'have'} {what}{such}{row_numbers(store, raw, condition)}: "
+                f"{counted(number, 'row')} {'has' if number == 1 else 'have'} {what}{such}{row_numbers(store, rows.text, condition)}: "
                 f"{remedy.format('it' if number == 1 else 'them')}"
             )
     if not faults and row["keys"] < row["all rows"]:
-        faults += _repetitions(store, raw, keys, table, extra=extra, numeric=numeric)
+        faults += _repetitions(store, rows, table)
     if faults:
-        raise LoadError(f"{where}: " + "\n  ".join(faults))
+        raise LoadError(f"{rows.where}: " + "\n  ".join(faults))
     return int(row["all rows"])
 
 
-def _missing(
-    store: Store, raw: exp.Query | None, key: str, number: int, null: str, kind: TypeRecord | None
-) -> list[str]:
-    """Describe the rows without a constant: those with NULL and, of a type `kind` of numbers, those with what is no number."""
+def _missing(store: Store, rows: SourceRows, key: str, number: int) -> list[str]:
+    """Describe the rows without a constant: those with NULL and, of a type of numbers, those with what is no number."""
+    raw, kind = rows.text, rows.numeric.get(key)
     empty: exp.Condition = exp.Is(this=column(key), expression=exp.null())
     texts: list[str] = []
     nulls = _count_rows(store, raw, empty)
-    if kind is not None and raw is not None:
+    if kind is not None:
         strange = no_constant(column(key), kind)
         others = _count_rows(store, raw, strange)
         if others:
@@ -186,7 +179,7 @@ def _missing(
             )
     number = nulls or (0 if texts else number)
     if number:
-        texts.insert(0, missing_text(number, key, null, row_numbers(store, raw, empty)))
+        texts.insert(0, missing_text(number, key, rows.null, row_numbers(store, raw, empty)))
     return texts
 
 
@@ -198,10 +191,8 @@ def missing_text(number: int, key: str, null: str = "NULL", rows: str = "") -> s
     return f"{counted(number, 'row')} {has} {null} for {_word(key)}{rows}: fill or remove {them}, or pass {Parameter('nulls', DoubleQuoted('drop'))}."
 
 
-def _count_rows(store: Store, raw: exp.Query | None, condition: exp.Condition) -> int:
-    """Return for how many rows of the source a condition holds, 0 if that is not known."""
-    if raw is None:
-        return 0
+def _count_rows(store: Store, raw: exp.Query, condition: exp.Condition) -> int:
+    """Return for how many rows of the source a condition holds."""
     # The table has fewer such rows where duplicates were dropped.
     found = exp.select("*").from_(raw.subquery("raw")).where(condition)
     return store.count(found.subquery("found"), "count the rows at fault")
@@ -255,7 +246,7 @@ def _word(key: str) -> str:
     return "the example" if key == "example" else f"argument {int(key[1:]) + 1}"
 
 
-def _distinct_keys(table: exp.Table, keys: list[str], sizes: Sequence[int]) -> exp.Expr:
+def _distinct_keys(table: exp.Table, keys: Sequence[str], sizes: Sequence[int]) -> exp.Expr:
     """Return how many keys the rows of a table have; one where there are no columns of keys."""
     if not keys:
         return exp.convert(1)
@@ -292,24 +283,15 @@ def row_numbers(store: Store, raw: exp.Query | None, condition: exp.Condition) -
     return f" (row{'' if len(found) == 1 else 's'} {', '.join(found)})" if found else ""
 
 
-def _repetitions(
-    store: Store,
-    raw: exp.Query | None,
-    keys: list[str],
-    table: exp.Table,
-    *,
-    extra: Sequence[str],
-    numeric: Mapping[str, TypeRecord],
-) -> list[str]:
+def _repetitions(store: Store, source: SourceRows, table: exp.Table) -> list[str]:
     """Describe the first facts that contradict each other, and the first that occur more than once."""
-    source = raw if raw is not None else number_rows(exp.select("*").from_(table))
-    values = list(extra)
+    keys, values, numeric = source.keys, source.extra, source.numeric
     # Numbers are equal by what they say, 1 and 1.0, and by the piece in which they lie.
-    names = [
-        named(constant_name(column(k), numeric[k]) if raw is not None and k in numeric else column(k), k) for k in keys
-    ]
-    numbered = exp.select(*names, *map(column, values), column(ROW)).from_(source.subquery("raw")).subquery("numbered")
-    faults = _contradictions(store, numbered, keys, extra) if values else []
+    names = [named(constant_name(column(k), numeric[k]) if k in numeric else column(k), k) for k in keys]
+    numbered = (
+        exp.select(*names, *map(column, values), column(ROW)).from_(source.text.subquery("raw")).subquery("numbered")
+    )
+    faults = _contradictions(store, numbered, keys, values) if values else []
     rows = store.count(table, "count the rows")
     columns = map(column, (*keys, *values)) if keys or values else [exp.Star()]
     distinct = exp.select(*columns).from_(table.copy()).distinct().subquery("distinct_rows")
@@ -336,7 +318,7 @@ def _repetitions(
     return faults
 
 
-def _contradictions(store: Store, numbered: exp.Subquery, keys: list[str], extra: Collection[str]) -> list[str]:
+def _contradictions(store: Store, numbered: exp.Subquery, keys: Sequence[str], extra: Collection[str]) -> list[str]:
     """Describe facts with two truths, probabilities or values: a row of each."""
     # Of soft evidence a probability of 0 or 1 is a truth, any other one log-odds.
     odds = exp.Case().when(column("truth"), exp.cast(exp.convert("inf"), "double"))

@@ -22,7 +22,7 @@ from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.image import argument_columns
 from sqlrl.catalog.loading import register, with_sources, write_rows
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.sources import LoadSource
+from sqlrl.catalog.sources import LoadRows, LoadSource
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
@@ -454,18 +454,11 @@ def _load_group(
     with store.engine.attached(data) as table:
         kinds = dict.fromkeys(data.column_names, "VARCHAR")
         source = LoadSource(table, kinds, _label(files), "object", fingerprint, _address(files))
-        loaded = write_rows(
-            store,
-            record,
-            exp.select(*map(column, data.column_names)).from_(table),
-            role,
-            source=source,
-            fingerprint=fingerprint,
-            options=LoadOptions(files=[file.address for file in files], given=given),
-            example=example,
-            extra=[*(["truth"] if signed else []), *(["prior"] if role == "soft" else [])],
-        )
-        register(store, record, loaded, Mapped(tuple(argument_columns(arity))))
+        options = LoadOptions(files=[file.address for file in files], given=given)
+        extra = [*(["truth"] if signed else []), *(["prior"] if role == "soft" else [])]
+        query = exp.select(*map(column, data.column_names)).from_(table)
+        rows = LoadRows(record, query, source, role, fingerprint, options, example, extra)
+        register(store, record, write_rows(store, rows), Mapped(tuple(argument_columns(arity))))
 
 
 def _truth(atom: EvidenceAtom) -> bool | None:

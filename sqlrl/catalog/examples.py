@@ -12,8 +12,8 @@ from sqlglot import exp
 from sqlrl.arguments import given, wrong_kind
 from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.layout import TableName
+from sqlrl.catalog.similar_names import why_alike
 from sqlrl.catalog.sources import LoadSource, open_source
-from sqlrl.catalog.spellings import why_alike
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, star_count, subquery, union_all
 from sqlrl.errors import CatalogError, LoadError, Parameter, Phrase, marked

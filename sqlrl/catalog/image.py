@@ -144,11 +144,13 @@ class Image:
     predicates: dict[str, PredicateRecord] = field(default_factory=dict)
     sources: dict[tuple[str, str], SourceRecord] = field(default_factory=dict)
     state: dict[str, str] = field(default_factory=dict)
-    parts: dict[tuple[str, str, int], PartRecord] = field(default_factory=dict)
+    load_parts: dict[tuple[str, str, int], PartRecord] = field(default_factory=dict)
 
     def copy(self) -> Image:
         """Return an image that changes by itself; records are frozen."""
-        return Image(dict(self.types), dict(self.predicates), dict(self.sources), dict(self.state), dict(self.parts))
+        return Image(
+            dict(self.types), dict(self.predicates), dict(self.sources), dict(self.state), dict(self.load_parts)
+        )
 
 
 COLUMNS = {
@@ -210,7 +212,7 @@ def _check_image(image: Image, rows: Mapping[str, int], arguments: Mapping[str, 
         "predicate": image.predicates,
         "source": image.sources,
         "state": image.state,
-        "part": image.parts,
+        "part": image.load_parts,
     }
     for table, records in parts.items():
         if len(records) < rows[table]:
@@ -229,7 +231,7 @@ def _check_image(image: Image, rows: Mapping[str, int], arguments: Mapping[str, 
     for name, _ in image.sources:
         if name not in image.predicates:
             raise damaged(f"sqlrl.source has the predicate {name!r}, which sqlrl.predicate lacks")
-    for name, role, _ in image.parts:
+    for name, role, _ in image.load_parts:
         if (name, role) not in image.sources:
             raise damaged(f"sqlrl.part has the predicate {name!r} with the role {role!r}, which sqlrl.source lacks")
     for name, kind in image.types.items():
@@ -263,7 +265,7 @@ def table_rows(image: Image) -> dict[str, dict[tuple[str | int, ...], list[dict[
         },
         "source": {key: [row("source", record)] for key, record in image.sources.items()},
         "state": {(key,): [{"key": key, "value": value}] for key, value in image.state.items()},
-        "part": {(*key,): [row("part", record)] for key, record in image.parts.items()},
+        "part": {(*key,): [row("part", record)] for key, record in image.load_parts.items()},
     }
 
 

@@ -99,7 +99,7 @@ class Layout:
         """Return the type of an argument of a predicate."""
         return self.predicates[predicate].types[place]
 
-    def opened(self) -> list[PredicateInfo]:
+    def open_predicates(self) -> list[PredicateInfo]:
         """Return the open predicates, sorted; ids of their atoms follow each other in this order."""
         return sorted((info for info in self.predicates.values() if info.open), key=lambda info: info.name)
 

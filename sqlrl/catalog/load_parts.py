@@ -19,7 +19,7 @@ from sqlrl.catalog.image import REMOVAL, PartRecord, PredicateRecord, SourceReco
 from sqlrl.catalog.loading import empty_rows, load, reads_alike, register, with_sources, write_rows
 from sqlrl.catalog.options import LoadOptions, check_name, origin
 from sqlrl.catalog.server_files import SERVER, ServerFiles, load_files
-from sqlrl.catalog.sources import LoadSource, open_source
+from sqlrl.catalog.sources import LoadRows, LoadSource, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column, integer, named, union_all
@@ -57,19 +57,10 @@ def append(store: Store, predicate: str, source: Any, options: LoadOptions) -> N
         fingerprint = opened.fingerprint or (
             table_fingerprint(store.engine, opened.table, opened.columns) if again else ""
         )
-        added = write_rows(
-            store,
-            record,
-            raw,
-            options.role,
-            source=opened,
-            fingerprint=fingerprint,
-            options=options,
-            example=base.example,
-            extra=mapped.extra,
-            value=mapped.value,
-            again=reads_alike(opened),
+        rows = LoadRows(
+            record, raw, opened, options.role, fingerprint, options, base.example, mapped.extra, mapped.value
         )
+        added = write_rows(store, rows, again=reads_alike(opened))
         if not added.rows and options.empty == "error":
             raise LoadError(
                 f"{where}: there are no rows; pass {Parameter('empty', DoubleQuoted('allow'))} if it has no facts."
@@ -137,7 +128,7 @@ def _add(store: Store, base: SourceRecord, added: SourceRecord, where: str) -> P
     else:
         columns, query = ["present"], exp.select(named(exp.true(), "present")).from_(store.table(added.storage))
     store.insert(base.storage, query, columns, f"append to {base.predicate}")
-    parts = store.parts(base.predicate, base.role)
+    parts = store.load_parts(base.predicate, base.role)
     number = 1 + max((part.part for part in parts), default=0)
     part = PartRecord(
         base.predicate,
@@ -288,9 +279,12 @@ def _remove(store: Store, record: PredicateRecord, base: SourceRecord, wanted: s
     rows, part = store.create(scratch, query, f"find what to remove from {record.predicate}"), None
     if rows:
         gone = exp.select(integer(1)).from_(store.table(scratch, "g"))
-        for table in [base.storage, *(p.storage for p in store.parts(base.predicate, base.role) if p.kind != REMOVAL)]:
+        for table in [
+            base.storage,
+            *(p.storage for p in store.load_parts(base.predicate, base.role) if p.kind != REMOVAL),
+        ]:
             _delete(store, table, exp.Exists(this=gone.copy().where(equal_columns(keys, "g", table))))
-        parts = store.parts(base.predicate, base.role)
+        parts = store.load_parts(base.predicate, base.role)
         number, storage = 1 + max((p.part for p in parts), default=0), store.free_name("removed", record.predicate)
         names: list[exp.Expr] = [named(column(f"name {k}"), k) for k in keys]
         names = names or [named(exp.true(), "present")]
@@ -334,7 +328,7 @@ def load_again(store: Store, base: SourceRecord) -> None:
     if base.kind == SERVER:
         load_files(store, base.predicate, ServerFiles(base.source), LoadOptions.from_json(base.options))
         return
-    parts = store.parts(base.predicate, base.role)
+    parts = store.load_parts(base.predicate, base.role)
     if not parts:
         load(store, base.predicate, origin(base), LoadOptions.from_json(base.options))
         return
@@ -381,7 +375,7 @@ def _keep(store: Store, record: PredicateRecord, base: SourceRecord, part: PartR
         query = _rows_as_names(store, record, storage, base.example, values=values)
         if part is None:
             keys = key_columns(len(record.arguments), base.example)
-            for other in store.parts(base.predicate, base.role):
+            for other in store.load_parts(base.predicate, base.role):
                 if other.kind != REMOVAL:
                     there = (
                         exp.select(integer(1))
@@ -401,15 +395,6 @@ def _write(store: Store, record: PredicateRecord, table: str, source: SourceReco
     names = [*key_columns(len(record.arguments), source.example), *extra]
     raw = exp.select(*(map(column, names) if names else [column("present")])).from_(store.table(table))
     known = LoadSource(store.table(table), {}, source.source, source.kind, source.fingerprint, source.source)
-    return write_rows(
-        store,
-        record,
-        raw,
-        source.role,
-        source=known,
-        fingerprint=source.fingerprint,
-        options=LoadOptions.from_json(source.options),
-        example=source.example,
-        extra=extra,
-        value=source.value,
-    )
+    options = LoadOptions.from_json(source.options)
+    loaded = LoadRows(record, raw, known, source.role, source.fingerprint, options, source.example, extra, source.value)
+    return write_rows(store, loaded)

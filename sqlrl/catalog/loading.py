@@ -13,14 +13,24 @@ from sqlglot import exp
 from sqlrl.catalog.bins import cut_types, is_number
 from sqlrl.catalog.columns import Mapped, map_columns, raw_query
 from sqlrl.catalog.delimited import is_delimited
-from sqlrl.catalog.encoding import ROW, check_rows, drop_duplicates, encode, first_rows, key_columns, without_nulls
+from sqlrl.catalog.encoding import (
+    ROW,
+    SourceRows,
+    check_rows,
+    drop_duplicates,
+    encode,
+    first_rows,
+    key_columns,
+    number_rows,
+    without_nulls,
+)
 from sqlrl.catalog.examples import list_examples
 from sqlrl.catalog.files import PARQUET
 from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.image import ArgumentRecord, PredicateRecord, SourceRecord, TypeRecord, with_types
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.soft_truths import check_kinds, check_roles
-from sqlrl.catalog.sources import LoadSource, open_source
+from sqlrl.catalog.sources import LoadRows, LoadSource, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
@@ -193,19 +203,8 @@ def _read(
     # A relation cannot be read again, and running it a second time may be costly: its rows are taken as they were stored.
     again = not source.nothing and source.kind != "relation"
     fingerprint = source.fingerprint or (table_fingerprint(store.engine, source.table, source.columns) if again else "")
-    loaded = write_rows(
-        store,
-        record,
-        raw,
-        options.role,
-        source=source,
-        fingerprint=fingerprint,
-        options=options,
-        example=example,
-        extra=mapped.extra,
-        value=mapped.value,
-        again=reads_alike(source),
-    )
+    rows = LoadRows(record, raw, source, options.role, fingerprint, options, example, mapped.extra, mapped.value)
+    loaded = write_rows(store, rows, again=reads_alike(source))
     if not loaded.rows and options.empty == "error":
         raise LoadError(
             f"{record.predicate} from {source.label}: there are no rows; pass {Parameter('empty', DoubleQuoted('allow'))} if it has no facts."
@@ -228,23 +227,10 @@ def empty_rows(arity: int, example: bool) -> exp.Select:
     return exp.select(*(columns or [exp.true().as_("present")])).where(exp.false())
 
 
-def write_rows(
-    store: Store,
-    record: PredicateRecord,
-    raw: exp.Query,
-    role: str,
-    *,
-    source: LoadSource,
-    fingerprint: str,
-    options: LoadOptions,
-    example: bool,
-    extra: Sequence[str] = (),
-    value: str | None = None,
-    again: bool = True,
-) -> SourceRecord:
+def write_rows(store: Store, rows: LoadRows, *, again: bool = True) -> SourceRecord:
     """Check rows of text and write them into a table of the predicate; return the record of what was loaded."""
-    # `extra` are the columns of the rows beside their keys, and `value` is the source's name of the column of values.
-    where = f"{record.predicate} from {source.label}"
+    record, raw, source, role, options = rows.record, rows.query, rows.source, rows.role, rows.options
+    where, example, extra = rows.where, rows.example, rows.extra
     keys = key_columns(len(record.arguments), example)
     needed = [*keys, *(["value"] if "value" in extra else [])]
     storage = store.free_name(role, record.predicate)
@@ -258,7 +244,7 @@ def write_rows(
     numbered = options.nulls == "drop" and bool(needed)
     if numbered:
         raw = _present(store, raw, needed, where)
-    options = cut_types(store, record, raw, source, options, role, where)
+    options = cut_types(store, rows, raw)
     if known:
         _encode(store, raw, storage, record, extra, example, options.kinds)
     elif options.duplicates == "drop" or numbered:
@@ -273,18 +259,8 @@ def write_rows(
         drop_duplicates(store, storage)
     sizes = _sizes(store, record, example) if known else []
     numeric, null = _numeric(store, record), "an empty field" if source.delimited else "NULL"
-    rows = check_rows(
-        store,
-        storage,
-        keys,
-        where,
-        extra=extra,
-        raw=raw,
-        sizes=sizes,
-        numeric=numeric,
-        null=null,
-        numbered=numbered,
-    )
+    checked = SourceRows(where, keys, extra, raw if numbered else number_rows(raw), numeric, null)
+    number = check_rows(store, storage, checked, sizes)
     loaded = SourceRecord(
         record.predicate,
         role,
@@ -294,12 +270,12 @@ def write_rows(
         example,
         source.kind,
         source.address or source.label,
-        fingerprint,
+        rows.fingerprint,
         options.to_json(),
-        rows,
-        value,
+        number,
+        rows.value,
     )
-    check_roles(store, record, loaded, where, raw=raw, numeric=numeric, numbered=numbered)
+    check_roles(store, record, loaded, checked)
     if storage != staged:
         store.drop(staged)
     return loaded
@@ -485,22 +461,13 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
     if dropped:
         # Texts that differ may be one number.
         drop_duplicates(store, storage)
-    keys = key_columns(len(record.arguments), example)
-    where = f"{record.predicate} from {source.source}"
-    rows = check_rows(
-        store,
-        storage,
-        keys,
-        where,
-        extra=source.extra,
-        raw=raw,
-        sizes=_sizes(store, record, example),
-        numeric=_numeric(store, record),
-        numbered=numbered,
-    )
+    keys, where = key_columns(len(record.arguments), example), f"{record.predicate} from {source.source}"
+    numbers = raw if numbered else number_rows(raw)
+    checked = SourceRows(where, keys, source.extra, numbers, _numeric(store, record))
+    rows = check_rows(store, storage, checked, _sizes(store, record, example))
     text = replace(options, kinds=tuple(kinds)).to_json()
     encoded = replace(source, storage=storage, staged=False, example=example, rows=rows, options=text)
-    check_roles(store, record, encoded, where, raw=raw, numeric=_numeric(store, record), numbered=numbered)
+    check_roles(store, record, encoded, checked)
     store.drop(source.storage)
     store.save_source(encoded)
 

@@ -12,9 +12,9 @@ from sqlrl.catalog.bins import is_number, no_constant
 from sqlrl.catalog.encoding import number_rows, row_numbers
 from sqlrl.catalog.image import ArgumentRecord, PredicateRecord, argument_columns
 from sqlrl.catalog.options import check_name
+from sqlrl.catalog.similar_names import close_names
 from sqlrl.catalog.sizes import check_scope
 from sqlrl.catalog.sources import open_source
-from sqlrl.catalog.spellings import close_names
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError, ScopeWarning, warn

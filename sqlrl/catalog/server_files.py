@@ -19,8 +19,8 @@ from sqlrl.catalog.encoding import key_columns, missing_text
 from sqlrl.catalog.image import PredicateRecord, SourceRecord, TypeRecord
 from sqlrl.catalog.loading import argument_types, described, drop_load, forget_examples, kind_of_examples, register
 from sqlrl.catalog.options import LoadOptions
+from sqlrl.catalog.similar_names import warn_of_spellings
 from sqlrl.catalog.sources import LoadSource
-from sqlrl.catalog.spellings import warn_of_spellings
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.engine.stored import STORED, StoredPart, is_stored, stored_part, stored_query, stored_views, view_of
@@ -125,7 +125,7 @@ def load_files(store: Store, predicate: str, source: ServerFiles, options: LoadO
             _check_storage(store, work.begin(), storage)
             with _read(where):
                 tally = work.tally(wanted)
-            if not (tally.kept if wanted.complete else tally.rows) and options.empty == "error":
+            if not (tally.kept_rows if wanted.complete else tally.rows) and options.empty == "error":
                 raise LoadError(
                     f"{where}: there are no rows, or no files; pass {Parameter('empty', DoubleQuoted('allow'))} if it has no facts."
                 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
 from sqlrl.catalog.atoms import atom_name, known_value, names_of
 from sqlrl.catalog.bins import constant_name
-from sqlrl.catalog.encoding import key_columns, number_rows, row_numbers
-from sqlrl.catalog.image import PredicateRecord, SourceRecord, TypeRecord, equal_columns
+from sqlrl.catalog.encoding import SourceRows, row_numbers
+from sqlrl.catalog.image import PredicateRecord, SourceRecord, equal_columns
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, star_count, union_all
 from sqlrl.errors import CatalogError, LoadError, Parameter, Phrase
@@ -42,24 +42,15 @@ def check_kinds(store: Store, predicate: str, loaded: SourceRecord) -> None:
             )
 
 
-def check_roles(
-    store: Store,
-    record: PredicateRecord,
-    loaded: SourceRecord,
-    where: str,
-    *,
-    raw: exp.Query,
-    numeric: Mapping[str, TypeRecord],
-    numbered: bool,
-) -> None:
-    """Refuse valued atoms with another value in another role, or both observed and a label; `raw` and `numbered` are as in `check_rows`."""
+def check_roles(store: Store, record: PredicateRecord, loaded: SourceRecord, rows: SourceRows) -> None:
+    """Refuse valued atoms with another value in another role, or both observed and a label."""
     for (name, role), other in store.sources().items():
         comparable = not (loaded.staged or other.staged) and loaded.example == other.example
         if name != record.predicate or role == loaded.role or not comparable:
             continue
         if loaded.value is None and other.value is None:
             continue
-        keys = key_columns(len(record.arguments), loaded.example)
+        keys, where = rows.keys, rows.where
         there, here = known_value(other, "o"), known_value(loaded, "n")
         query = exp.select(*(column(k, "n") for k in keys), named(there, "there"), named(here, "here"))
         query = query.from_(store.table(loaded.storage, "n"))
@@ -70,9 +61,8 @@ def check_roles(
         number = store.count(query.subquery("found"), f"look for atoms of {where} that are in another role")
         if not number:
             continue
-        rows = store.rows(query.order_by(*(column(k, "n") for k in keys)).limit(_SHOWN), "find those atoms")
-        numbers = raw if numbered else number_rows(raw)
-        shown = [_shown(store, record, row, keys, numbers, numeric) for row in rows]
+        found = store.rows(query.order_by(*(column(k, "n") for k in keys)).limit(_SHOWN), "find those atoms")
+        shown = [_shown(store, record, row, rows) for row in found]
         more = f" and {counted(number - _SHOWN, 'other')}" if number > _SHOWN else ""
         what = "both observed and a label" if observed else "of two values"
         raise LoadError(
@@ -81,19 +71,13 @@ def check_roles(
         )
 
 
-def _shown(
-    store: Store,
-    record: PredicateRecord,
-    row: Mapping[str, object],
-    keys: Sequence[str],
-    raw: exp.Query,
-    numeric: Mapping[str, TypeRecord],
-) -> str:
+def _shown(store: Store, record: PredicateRecord, row: Mapping[str, object], source: SourceRows) -> str:
     """Return an atom with its two values and the rows of the source that say so."""
     names = names_of(store, record, row)
+    keys, numeric = source.keys, source.numeric
     texts = [constant_name(column(k), numeric[k]) if k in numeric else column(k) for k in keys]
     same = exp.and_(exp.true(), *(text.eq(exp.convert(names[k])) for k, text in zip(keys, texts, strict=True)))
-    places = row_numbers(store, raw, same)
+    places = row_numbers(store, source.text, same)
     return f"{atom_name(store, record, row)} is {row['here']} here{places} and {row['there']} there"
 
 

@@ -17,7 +17,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.delimited import Dialect, delimited_fault
 from sqlrl.catalog.files import file_paths, file_table, no_source
+from sqlrl.catalog.image import PredicateRecord
 from sqlrl.catalog.objects import column_kinds, readable
+from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.values import column_kind, value_text
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
@@ -111,6 +113,26 @@ class LoadSource:
         # Equal values have one text: integers beside a missing value become floats in pandas, and dates timestamps.
         # A cast keeps a collation, under which The and the may be one constant; DuckDB does not tell which columns have one.
         return exp.Collate(this=value_text(column(name, alias), self.columns[name]), expression=exp.var("POSIX"))
+
+
+@dataclass(frozen=True)
+class LoadRows:
+    """Rows of a source as text, and what of a predicate they are."""
+
+    record: PredicateRecord
+    query: exp.Query
+    source: LoadSource
+    role: str
+    fingerprint: str
+    options: LoadOptions
+    example: bool  # whether a column has the examples
+    extra: Sequence[str]  # the columns beside the keys
+    value: str | None = None  # the source's name of the column of values
+
+    @property
+    def where(self) -> str:
+        """What messages call them."""
+        return f"{self.record.predicate} from {self.source.label}"
 
 
 @contextmanager

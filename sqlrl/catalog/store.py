@@ -353,9 +353,9 @@ class Store:
         self.forget_parts(predicate, role)
         self._change().sources.pop((predicate, role), None)
 
-    def parts(self, predicate: str, role: str) -> list[PartRecord]:
+    def load_parts(self, predicate: str, role: str) -> list[PartRecord]:
         """Return what was appended to a load and removed from it, in order."""
-        found = self._records().parts
+        found = self._records().load_parts
         return [found[key] for key in sorted(found) if key[:2] == (predicate, role)]
 
     def appended(self, base: SourceRecord) -> list[SourceRecord]:
@@ -370,19 +370,19 @@ class Store:
                 options=part.options,
                 rows=part.rows,
             )
-            for part in self.parts(base.predicate, base.role)
+            for part in self.load_parts(base.predicate, base.role)
             if part.kind != REMOVAL
         ]
 
     def save_part(self, record: PartRecord) -> None:
         """Keep a part of a load."""
-        self._change().parts[record.predicate, record.role, record.part] = record
+        self._change().load_parts[record.predicate, record.role, record.part] = record
 
     def forget_parts(self, predicate: str, role: str) -> None:
         """Keep nothing of what was appended to a load and removed from it."""
-        for record in self.parts(predicate, role):
+        for record in self.load_parts(predicate, role):
             self.drop(record.storage)
-            del self._change().parts[predicate, role, record.part]
+            del self._change().load_parts[predicate, role, record.part]
 
     def save_type(self, record: TypeRecord) -> None:
         """Keep a type."""

@@ -9,7 +9,7 @@ Constants are texts, so a value that two sources store in two ways is one consta
 - a boolean is `true` or `false`.
 
 What is exact decides: of floats from 2^53 on several integers are the same, so they keep an exponent or a point, and a text is
-what it is. `catalog.spellings` warns where one value still has two names.
+what it is. `catalog.similar_names` warns where one value still has two names.
 """
 
 from __future__ import annotations

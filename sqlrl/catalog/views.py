@@ -220,7 +220,7 @@ def _described(store: Store, tables: Collection[str]) -> Iterator[tuple[str, _De
         )
         comments = _arguments(predicates[name], text=source.staged)
         yield source.storage, _Described(text, comments, view=is_stored(source.storage))
-        for part in store.parts(name, role):
+        for part in store.load_parts(name, role):
             done = "removed from" if part.kind == REMOVAL else "appended to"
             yield (
                 part.storage,

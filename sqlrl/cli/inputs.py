@@ -251,7 +251,7 @@ class ModelInputs(DatabaseOptions):
         """Return which predicates are hidden and which are empty; a name that is almost that of facts is an InputError."""
         from sqlrl.catalog.dictionary import used_predicates
         from sqlrl.catalog.roles import Roles
-        from sqlrl.catalog.spellings import close_names
+        from sqlrl.catalog.similar_names import close_names
 
         sources = db.advanced.catalog.store.sources()
         loaded = {name for (name, _), source in sources.items() if source.rows}

@@ -118,10 +118,10 @@ class Advanced:
             model,
             training=training,
             roles=roles or NONE,
-            closed=closed,
+            all_closed=closed,
             limit=limit,
             planned=planned,
-            growing=growing,
+            adds_rules=growing,
         ) as program:
             yield program
 

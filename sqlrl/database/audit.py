@@ -558,8 +558,8 @@ class _Auditing:
             return
         own = self.layout.example_type
         for facts in self.facts:
-            places = [j for j, kind in enumerate(facts.types) if kind == own and j != facts.own]
-            for place in places if facts.own is not None else ():
+            places = [j for j, kind in enumerate(facts.types) if kind == own and j != facts.example_place]
+            for place in places if facts.example_place is not None else ():
                 query = naming_facts(self.target, facts, place)
                 rows = self._rows(query, "facts that name tested examples")
                 if rows:
@@ -567,7 +567,11 @@ class _Auditing:
                     what = f"{counted(rows, 'fact')} of {facts.predicate} ({_percentage(share)} of all) belong to an example that is trained on and name one that is tested"
                     yield _Finding("facts", facts.predicate, what, query, share, share, rows)
             wanted = self.target.entities
-            if facts.of_all and len(wanted) > 1 and len(wanted) == len(self.info.types) - (self.target.own is not None):
+            if (
+                facts.of_all
+                and len(wanted) > 1
+                and len(wanted) == len(self.info.types) - (self.target.example_place is not None)
+            ):
                 yield from self._private(facts, wanted)
 
     def _private(self, facts: FactView, wanted: Sequence[int]) -> Iterator[_Finding]:

@@ -16,7 +16,7 @@ from sqlrl.engine.nodes import column, integer, named, table
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.clauses import argument_names
 from sqlrl.ground.network import IntArray
-from sqlrl.ground.program import shown_rows
+from sqlrl.ground.program import rows_table
 from sqlrl.report import Table
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _named(
             "cluster": cluster[order],
         }
     )
-    with shown_rows(engine, layout, rows) as source:
+    with rows_table(engine, layout, rows) as source:
         query = exp.select(
             named(column("name", "x"), "example"),
             named(column("name", "d"), argument_names(info)[0]),

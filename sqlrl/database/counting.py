@@ -115,15 +115,15 @@ def counting(
     """Bind a model to the chosen examples and expand its templates, or those that `only` names, to count in worlds."""
     predicted = next((world for world in worlds if isinstance(world, Prediction)), None)
     working = session.console.progress("counting")
-    held = session.program(asked.model, roles=asked.roles, closed=True)
+    held = session.program(asked.model, roles=asked.roles, all_closed=True)
     with working, held as program, ExitStack() as stack:
         if check is not None:
             check(program)
         if asked.examples is None and predicted is not None:
             ids = pa.table({"example": predicted.examples.astype(np.int32)})
-            chosen: TableName | None = stack.enter_context(session.shown(program.layout, ids))
+            chosen: TableName | None = stack.enter_context(session.rows_table(program.layout, ids))
         else:
-            chosen = stack.enter_context(session.only(asked.examples))
+            chosen = stack.enter_context(session.examples_table(asked.examples))
         program.expand(chosen, only=None if only is None else only(program))
         yield program, chosen, GivenWorlds(session, program, chosen)
 
@@ -401,7 +401,7 @@ def expected_counts(session: Session, asked: Query, *, keep: bool) -> Table:
         for window, network in divided(extent, ids):
             part = _of_network(program, network)
             if labelled:
-                with extent.only(window) as some:
+                with extent.restricted_to(window) as some:
                     labelled = _labelled(program, network, some.examples)
             found = part if found is None else found + part
             del network  # or else it would be there while the next is grounded

@@ -1669,9 +1669,9 @@ class Database(Helpful):
         try:
             self._session.engine.check_ready()
         except InputError:
-            self._session.kept.forget()
+            self._session.kept_program.forget()
         else:
-            self._session.kept.close()
+            self._session.kept_program.close()
 
     def __setattr__(self, name: str, value: object) -> None:
         if name == "console":

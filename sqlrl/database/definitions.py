@@ -19,8 +19,8 @@ from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.image import ArgumentRecord, PredicateRecord, SourceRecord
 from sqlrl.catalog.loading import register
 from sqlrl.catalog.options import LoadOptions, check_name
+from sqlrl.catalog.similar_names import suggestion
 from sqlrl.catalog.soft_truths import values_between
-from sqlrl.catalog.spellings import suggestion
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, subquery
 from sqlrl.errors import CatalogError, LoadWarning, Parameter, Written, warn

@@ -177,7 +177,7 @@ def clause_costs(session: Session, asked: Query, *, growth: float, density: floa
     if not places:
         return []
     working, hard = session.console.progress("counting"), _hard_program(session, asked, places)
-    with working, hard as (program, rules), session.only(asked.examples) as chosen:
+    with working, hard as (program, rules), session.examples_table(asked.examples) as chosen:
         program.expand(chosen)
         counts = factor_counts(Extent(program, chosen, asked.limit))
         return list(_costs(program, counts, rules, chosen, growth, density))
@@ -236,7 +236,7 @@ def _costs(
                 degree=int(counts.degree[clause]),
                 growth=growth_exponent(nodes, edges),
                 counted="exact" if counts.exact[clause] else "at most",
-                inexpensive=is_inexpensive(nodes, factors, edges, growth=growth, density=density),
+                inexpensive=is_inexpensive(nodes, factors, edges, growth_factor=growth, density=density),
             )
 
 

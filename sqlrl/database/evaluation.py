@@ -20,10 +20,10 @@ from sqlrl.evaluate import ProbabilityScores, Scores, Seen, SoftScores, score, s
 from sqlrl.ground.atoms import read_atoms, read_values
 from sqlrl.ground.clauses import clause_table, example_names
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.ground.program import Extent, Program, shown_rows
+from sqlrl.ground.program import Extent, Program, rows_table
 from sqlrl.ground.windows import divided, divided_hinges
 from sqlrl.logic.terms import Constant
-from sqlrl.solve.flip_counts import Flips, flips
+from sqlrl.solve.flip_counts import Flips, flip_counts
 from sqlrl.training.provenance import TABLE, atom_rows, example_rows, targets
 from sqlrl.training.statistics import add_observed
 
@@ -144,7 +144,7 @@ def seen_in_training(found: Inferred, atoms: IntArray) -> Seen | None:
         return None
     known = records.predicates_of(TABLE, run)
     layout, count = found.layout, 0
-    with shown_rows(found.engine, layout, pa.table({"atom": atoms})) as asked:
+    with rows_table(found.engine, layout, pa.table({"atom": atoms})) as asked:
         for info in targets(layout):
             listed = known.get(info.name)
             if listed is None or (not listed and layout.example_count == 1 and not records.same_data_of(run)):
@@ -198,7 +198,7 @@ def keep_values(prediction: InferredValues, run: int, known: Compared, threshold
     """Keep which truth values and labels count as true, and if all atoms have labels the distances of rules at these."""
     if known.labelled.all() and prediction.reported.all():
         total = np.zeros(len(prediction.model.rules))
-        with prediction.held() as soft, soft.program.only(prediction.examples) as chosen:
+        with prediction.held() as soft, soft.program.examples_table(prediction.examples) as chosen:
             extent = Extent(soft.program, chosen, prediction.asked.limit, len(prediction.examples))
             for _, ground in divided_hinges(soft, extent, np.sort(prediction.examples)):
                 labels = read_values(prediction.engine, soft.layout, ground.network.atoms)
@@ -327,7 +327,7 @@ def support_of(
     total = np.zeros((len(SUPPORT), program.clause_count), np.int64)
     for network in _networks(prediction, extent):
         here = world[np.searchsorted(atoms.ids, network.atoms)]
-        said = flips(network, here)
+        said = flip_counts(network, here)
         place, mine = _among(network.atoms, known.atoms)
         log_odds[place[mine]] = said.log_odds(network, weights, here)[mine]
         wrong = np.full(len(network.atoms), -1, np.int64)

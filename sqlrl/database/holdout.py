@@ -96,7 +96,7 @@ def split(
     if model is not None:
         check_model(model)
     with session.console.progress("splitting the data"):
-        layout = None if model is None else session.layout(model, growing=True)
+        layout = None if model is None else session.layout(model, adds_rules=True)
         chosen = session.example_ids(examples)
         if predicate is None and len(chosen) > 1:
             return _examples(session, chosen, fraction, types, random_state)
@@ -238,7 +238,7 @@ def _atoms(
 
 def _target(layout: Layout, predicate: str | None) -> PredicateInfo:
     """Return the target whose query atoms are split."""
-    targets = {info.name: info for info in layout.opened()}
+    targets = {info.name: info for info in layout.open_predicates()}
     if predicate is None and len(targets) == 1:
         return next(iter(targets.values()))
     if predicate in targets:
@@ -278,7 +278,7 @@ def bound_by_data(session: Session, predicate: str | None) -> Layout:
     }
     # Values are kept as they are: the data are not read by a model here.
     semantics = SOFT if session.catalog.values() else Model.semantics
-    return session.layout(Model(declared, query=frozenset(labelled), semantics=semantics), growing=True)
+    return session.layout(Model(declared, query=frozenset(labelled), semantics=semantics), adds_rules=True)
 
 
 def _declared(name: str, record: PredicateRecord) -> Predicate:

@@ -156,7 +156,7 @@ def bound_task(
     _check_distinct(names)
     if names:
         session.engine.check_free(names, replace=destination.replace)
-    with session.only(asked.examples) as chosen:
+    with session.examples_table(asked.examples) as chosen:
         if templates:
             program.expand(chosen)
         ids = session.ids(chosen)

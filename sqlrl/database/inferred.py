@@ -21,7 +21,7 @@ from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.atoms import read_labels, read_values
 from sqlrl.ground.clauses import named_atoms
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkAtoms
-from sqlrl.ground.program import Program, shown_rows
+from sqlrl.ground.program import Program, rows_table
 from sqlrl.ground.unseen import Unseen
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
@@ -148,14 +148,14 @@ class Inferred(Helpful, ABC):
 
     @cached_property
     def _predicates(self) -> list[PredicateInfo]:
-        return [info for info in self.layout.opened() if not info.hidden]
+        return [info for info in self.layout.open_predicates() if not info.hidden]
 
     @cached_property
     def reported(self) -> BoolArray:
         """Which of the n atoms are query atoms of predicates that are not hidden, shape (n,)."""
         atoms, first = self.network_atoms, 1
         found: BoolArray = ~atoms.helper
-        for info in self.layout.opened():
+        for info in self.layout.open_predicates():
             if info.hidden:
                 found &= (atoms.ids < first) | (atoms.ids >= first + info.atom_count)
             first += info.atom_count
@@ -182,7 +182,7 @@ class Inferred(Helpful, ABC):
         info = self.chosen(predicate)
         query = named_atoms(self.layout, info)
         naming = enough_memory(f"naming the atoms of {info.name}", lambda: counted(len(atoms), "atom"))
-        with naming, shown_rows(self.engine, self.layout, pa.table({"atom": atoms, **columns})) as source:
+        with naming, rows_table(self.engine, self.layout, pa.table({"atom": atoms, **columns})) as source:
             query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
             query = query.select(*(column(name, "w") for name in columns)).order_by(column("atom", "a"))
             return self.engine.fetch(query, step=f"name the atoms of {info.name}")
@@ -200,7 +200,7 @@ class InferredByClauses(Inferred):
         asked = self.asked
         with (
             self.session.program(asked.model, roles=asked.roles) as program,
-            program.only(self.examples) as chosen,
+            program.examples_table(self.examples) as chosen,
         ):
             program.expand(chosen)
             yield program, chosen

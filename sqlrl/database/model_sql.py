@@ -17,10 +17,10 @@ from sqlrl.engine.nodes import column, cte, named, subquery
 from sqlrl.errors import InputError, Parameter, Phrase, UnsupportedError, Written
 from sqlrl.ground.clauses import describer, expansion_names
 from sqlrl.ground.grounding import ground_network
-from sqlrl.ground.helpers import held
+from sqlrl.ground.helpers import bind_definition
 from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.logic.printer import format_formula
-from sqlrl.logic.shapes import Instance, Shape, Slot
+from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant, Helper
 from sqlrl.markup import visible
 from sqlrl.plan.plain_tables import (
@@ -38,7 +38,7 @@ from sqlrl.plan.probabilities import block_of, log_odds_steps, probability
 from sqlrl.plan.scoring import AMOUNT, ScoredClauses, atom_columns, evidence_steps, score_step
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, selected
-from sqlrl.plan.tuples import holding
+from sqlrl.plan.tuples import Conjunction, holding
 from sqlrl.plan.view_options import SQLOptions
 from sqlrl.training.session import Query, Session, verb
 from sqlrl.wording import counted, did_you_mean, nearest_names, shortened
@@ -331,7 +331,7 @@ def _with_helpers(
     for helper in helpers:
         if program.layout.predicates[helper.name].open:
             continue
-        instance, bound, slots, columns = held(layout, helper.variables, helper.definition)
+        instance, bound, slots, columns = bind_definition(layout, helper.variables, helper.definition)
         parameters = None
         if instance.arguments:
             constants = [text(term.name) for term in instance.arguments if isinstance(term, Constant)]
@@ -341,11 +341,8 @@ def _with_helpers(
             steps.append(rows)
             parameters = step_table(rows.name)
             bound = bind(instance.shape, layout, parameters=parameters)
-        group = instance.shape.exists[0]
-        inside = [Slot(False, i) for i in group.variables]
-        true = holding(
-            bound, slots[: len(columns)], group.literals, group.equalities, OBSERVED, inside=inside, parameters=parameters, prefix="t"
-        )  # fmt: skip
+        witnesses = Conjunction.of(instance.shape.exists[0], slots[: len(columns)])
+        true = holding(bound, witnesses, OBSERVED, parameters=parameters, prefix="t")
         shown: list[exp.Expression] = [named(column(f"x{i}", "t"), name) for i, name in enumerate(columns)]
         query = exp.select(*(shown or selected(["one"], "t"))).from_(subquery(true, "t"))
         steps.append(NamedStep(names.free("witnessed"), query, str(helper.definition)))

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.catalog.spellings import suggestion
+from sqlrl.catalog.similar_names import suggestion
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, named, table, union_all
 from sqlrl.errors import InputError, Parameter
@@ -26,7 +26,7 @@ from sqlrl.wording import did_you_mean, nearest_names
 def check_atoms(session: Session, asked: Query, atoms: Iterable[str], example: str | None = None) -> None:
     """Refuse texts that name no query atom of some examples; `Advanced.check_atoms` explains it."""
     layout = session.bind(asked.model, asked.roles)
-    with session.only(asked.examples) as chosen:
+    with session.examples_table(asked.examples) as chosen:
         ids = atoms_of(session.engine, layout, chosen)
     for text in atoms:
         find_atom(session.catalog, layout, text, ids, example)

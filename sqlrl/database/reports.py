@@ -35,7 +35,7 @@ from sqlrl.report.page import (
     check_path,
 )
 from sqlrl.report.text import cell_text
-from sqlrl.solve.flip_counts import flips
+from sqlrl.solve.flip_counts import flip_counts
 from sqlrl.wording import counted
 
 MOST_CLAUSES = 100_000
@@ -610,7 +610,7 @@ def _behind(run: RunData, atoms: pa.Table, examples: IntArray) -> _Behind:
             size, "The rules behind an atom of a soft model are hinges, which prediction.why(atom) shows."
         )
     try:
-        with session.program(model) as program, program.only(examples) as chosen:
+        with session.program(model) as program, program.examples_table(examples) as chosen:
             if not session.records.same_data_of(run.number):
                 why = f"The data, or which predicates are open, have changed since run {run.number}: the clauses behind atoms cannot be found again."
                 return _Behind.nothing(size, why)
@@ -646,7 +646,7 @@ def _said_of(program: Program, extent: Extent, true: IntArray, atoms: IntArray, 
         place = np.searchsorted(atoms[order], network.atoms)
         place = np.minimum(place, len(atoms) - 1)
         mine = np.flatnonzero(atoms[order][place] == network.atoms)
-        said = flips(network, world)
+        said = flip_counts(network, world)
         change = said.change[mine].tocoo()
         row, clause = order[place[mine[change.row]]], network.clauses[change.col]
         # Of a formula with helper atoms it is not known what the atom alone changes.

@@ -347,7 +347,7 @@ class InferenceResult(Inferred, Generic[ScoresT, ReasonsT]):
 
     def _notes(self) -> list[str]:
         """Return what a user should know of how far the model fits these examples."""
-        hidden = [f"{p.name} ({counted(p.atom_count, 'atom')})" for p in self.layout.opened() if p.hidden]
+        hidden = [f"{p.name} ({counted(p.atom_count, 'atom')})" for p in self.layout.open_predicates() if p.hidden]
         notes = [f"inferred with them and not reported: {', '.join(hidden)}"] if hidden else []
         if self.unseen.combinations:
             were = "was" if self.unseen.combinations == 1 else "were"
@@ -372,6 +372,6 @@ class InferenceResult(Inferred, Generic[ScoresT, ReasonsT]):
 def into_tables(layout: Layout, into: str) -> dict[str, str]:
     """Return the tables into which results are written, by open predicate that is not hidden."""
     # The database ignores case in names of tables, so that those of predicates `P` and `p` are `into_P` and `into_p_2`.
-    names = [info.name for info in layout.opened() if not info.hidden]
+    names = [info.name for info in layout.open_predicates() if not info.hidden]
     taken = set[str]()
     return {name: into if len(names) == 1 else unique_name(f"{into}_{name}", taken) for name in names}

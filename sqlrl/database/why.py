@@ -133,7 +133,7 @@ def why(prediction: InferredWorld, key: AtomKey, *, neutral: bool) -> Reasons:
     with prediction.held() as (program, chosen):
         if network is None:
             # Examples are independent: its own says all that there is to say.
-            with Extent(program).only(np.array([key.columns["example"]])) as one:
+            with Extent(program).restricted_to(np.array([key.columns["example"]])) as one:
                 network = ground_network(one)
             world = world[np.searchsorted(atoms.ids, network.atoms)]
         options = Options(deterministic_limit=PATIENCE if limit is None else min(limit, PATIENCE), seed=seed)
@@ -190,7 +190,7 @@ def reasons(
     else:
         limit, seed = options.deterministic_limit, options.seed
         other = flipped_by_rounds(
-            oracle, network, weights, world, atom, rounds=ROUNDS, deterministic_limit=limit, seed=seed
+            oracle, network, weights, world, atom, max_rounds=ROUNDS, deterministic_limit=limit, seed=seed
         )
     shown = [row for row in rows if neutral or row.side != NEUTRAL]
     written = {(texts[each.clause], each.text): each.written for each in found if each.written != each.text}
@@ -246,7 +246,7 @@ def _rows_of(program: Program, info: PredicateInfo, atoms: list[int]) -> list[tu
     """Return the rows of some atoms in the atom table of a predicate."""
     assert info.atoms is not None
     names = dict.fromkeys(["example", *argument_columns(info)])
-    with program.shown(pa.table({"atom": pa.array(atoms, pa.int64())})) as source:
+    with program.rows_table(pa.table({"atom": pa.array(atoms, pa.int64())})) as source:
         query = exp.select(column("atom", "a"), *(column(name, "a") for name in names)).from_(table(info.atoms, "a"))
         query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
         rows = program.engine.fetch(query.order_by(column("atom", "a")), step="read helper atoms").to_pylist()
@@ -342,7 +342,7 @@ def pushes(prediction: InferredValues, key: AtomKey) -> Pushes:
     with prediction.held() as soft:
         if network is None:
             # Examples are independent: its own says all that there is to say.
-            with Extent(soft.program).only(np.array([key.columns["example"]])) as one:
+            with Extent(soft.program).restricted_to(np.array([key.columns["example"]])) as one:
                 network = ground_hinges(soft, one)
             y = y[np.searchsorted(atoms.ids, network.atoms)]
         return _of_atom(soft, network, y, int(np.searchsorted(network.atoms, key.atom)))

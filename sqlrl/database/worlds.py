@@ -56,7 +56,7 @@ class GivenWorlds:
             yield completed
 
     def _shown(self, rows: pa.Table | exp.Expr) -> AbstractContextManager[TableName]:
-        return self.session.shown(self.program.layout, rows)
+        return self.session.rows_table(self.program.layout, rows)
 
     @contextmanager
     def _true_atoms(self, world: Any) -> Iterator[TableName]:

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlrl.arguments import refuse
 from sqlrl.engine.duckdb import DuckDBEngine, check_ready
-from sqlrl.engine.faults import check_database_file, damage, damaged, unwritable
+from sqlrl.engine.faults import check_database_file, damage_error, damaged, unwritable
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.settings import checked_directory, checked_memory, checked_threads, memory_bytes
 from sqlrl.engine.trust import SEALED, attach_sealed, check_macros, lock, spill_directory
@@ -168,7 +168,7 @@ def _opening_error(path: str, reason: str, read_only: bool, trusted: bool) -> Bu
         return damaged(path, reason)
     if not read_only and ("Permission denied" in reason or "Read-only file system" in reason):
         return _unwritable(Path(path), brief(reason), trusted)
-    return damage(reason, path) or InputError(f"{path} cannot be opened: {brief(reason)}")
+    return damage_error(reason, path) or InputError(f"{path} cannot be opened: {brief(reason)}")
 
 
 def _reading(trusted: bool) -> str:

@@ -23,7 +23,7 @@ from sqlglot.generator import Generator
 from sqlglot.generators.duckdb import DuckDBGenerator
 
 from sqlrl.engine.base import TableName
-from sqlrl.engine.faults import damage, is_exhausted, lost_files, read_storage, remedy
+from sqlrl.engine.faults import damage_error, is_exhausted, lost_files, read_storage, remedy
 from sqlrl.engine.inputs import QueryInputs, inputs_of
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.memory import Memory
@@ -725,7 +725,7 @@ class DuckDBEngine:
         reason = str(error).strip()
         if isinstance(error, MemoryError):
             raise MemoryUsedUpError(step, reason) from error
-        broken = damage(reason, self.path if self.owned else "a file of your connection") or lost_files(reason)
+        broken = damage_error(reason, self.path if self.owned else "a file of your connection") or lost_files(reason)
         if broken is not None:
             raise broken from error
         # Messages show the beginning of either.

@@ -76,7 +76,7 @@ def unwritable(path: Path) -> str:
     return ""
 
 
-def damage(reason: str, path: str | Path) -> InputError | None:
+def damage_error(reason: str, path: str | Path) -> InputError | None:
     """Return what to raise if DuckDB's message `reason` tells of a damaged database, `path` where it names no file; else None."""
     found = _DAMAGE.match(reason)
     # The damaged file may be no database, such as a Parquet file that is being loaded.

@@ -48,7 +48,7 @@ class GraphConnection:
                 raise InputError(f"{what} is no SQL: {brief(str(error))}") from error
 
     @contextmanager
-    def shown(self, data: pa.Table) -> Iterator[str]:
+    def named_table(self, data: pa.Table) -> Iterator[str]:
         """Show a table to queries while the context is open, under a name that nothing else has; nothing is written."""
         with self._turn:
             name = f"sqlrl_shown_{next(_numbers)}_{id(self):x}"

@@ -22,7 +22,7 @@ from sqlrl.evaluate.rankings import (
     tied,
     without_rounding,
 )
-from sqlrl.evaluate.seen import Seen, beside
+from sqlrl.evaluate.seen import Seen, score_remarks
 from sqlrl.report.table import Table
 from sqlrl.slips import Helpful
 from sqlrl.wording import counted
@@ -240,14 +240,14 @@ class ProbabilityScores(Helpful):
 
     def __str__(self) -> str:
         if not self.atoms:
-            return f"no atoms to score{beside(self.outside, self.seen)}"
+            return f"no atoms to score{score_remarks(self.outside, self.seen)}"
         one_kind = "undefined where labels are of one kind"
         area = f"{self.auc_roc:.3f}" if 0 < self.true < self.atoms else one_kind
         precision = f"{self.average_precision:.3f}" if self.true else "undefined where no label is true"
         return (
             f"AUC-ROC {area}, average precision {precision}, log-likelihood {self._likelihood()}, calibration error "
             f"{self.calibration_error:.3f}, accuracy {100 * self.accuracy:.2f} ({counted(self.atoms, 'atom')}, {self.true:,} true)"
-            f"{beside(self.outside, self.seen)}"
+            f"{score_remarks(self.outside, self.seen)}"
         )
 
     def _likelihood(self) -> str:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from sqlrl import markup
 from sqlrl.errors import InputError
 from sqlrl.evaluate.metrics import scores_html
-from sqlrl.evaluate.seen import Seen, beside
+from sqlrl.evaluate.seen import Seen, score_remarks
 from sqlrl.evaluate.validation import CONFIDENCE, PairedDifference, mean_and_error, paired_difference
 from sqlrl.report.table import Table
 from sqlrl.slips import Helpful
@@ -208,7 +208,7 @@ class RankingScores(Helpful):
             f"{mean:.3f}" + ("" if math.isnan(error) else f" ± {error:.3f}")
             for mean, error in (mean_and_error(values[self.ranked]) for values in (self.average_precision, self.auc))
         )
-        return f"MAP {precision}, mean AUC-ROC {area} (over {counted(ranked, 'example')}{left}){beside(self.outside, self.seen)}"
+        return f"MAP {precision}, mean AUC-ROC {area} (over {counted(ranked, 'example')}{left}){score_remarks(self.outside, self.seen)}"
 
     def __repr__(self) -> str:
         return f"RankingScores({self})"

@@ -40,7 +40,7 @@ class Seen:
         return f"note: run {self.run} learned the model from {what} evaluated here"
 
 
-def beside(outside: int, seen: Seen | None) -> str:
+def score_remarks(outside: int, seen: Seen | None) -> str:
     """Return what a line of scores of probabilities says after them: labels that have none, and what the model was learned from."""
     out = ""
     if outside:

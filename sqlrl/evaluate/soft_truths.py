@@ -14,7 +14,7 @@ from sqlrl.errors import InputError, Parameter
 from sqlrl.evaluate.metrics import scores_html
 from sqlrl.evaluate.probabilities import auc_roc, average_precision
 from sqlrl.evaluate.rankings import Ranking, RankingScores, ranking, ranking_scores, without_rounding
-from sqlrl.evaluate.seen import Seen, beside
+from sqlrl.evaluate.seen import Seen, score_remarks
 from sqlrl.report.table import Table
 from sqlrl.slips import Helpful
 from sqlrl.wording import counted
@@ -111,13 +111,13 @@ class SoftScores(Helpful):
 
     def __str__(self) -> str:
         if not self.atoms:
-            return f"no atoms to score{beside(self.outside, self.seen)}"
+            return f"no atoms to score{score_remarks(self.outside, self.seen)}"
         area = f"{self.auc_roc:.3f}" if 0 < self.true < self.atoms else "undefined where labels are of one kind"
         precision = f"{self.average_precision:.3f}" if self.true else "undefined where no label is true"
         f1 = "undefined" if math.isnan(self.f1) else f"{self.f1:.3f}"
         return (
             f"AUC-ROC {area}, average precision {precision}, F1 {f1} (at {self.threshold:g}), MAE {self.mean_absolute_error:.3f} (the best constant "
-            f"has {self.constant_error:.3f}), MSE {self.mean_squared_error:.3f} ({counted(self.atoms, 'atom')}, {self.true:,} true){beside(self.outside, self.seen)}"
+            f"has {self.constant_error:.3f}), MSE {self.mean_squared_error:.3f} ({counted(self.atoms, 'atom')}, {self.true:,} true){score_remarks(self.outside, self.seen)}"
         )
 
     def __repr__(self) -> str:

@@ -143,9 +143,9 @@ def _find_all(
 class PatternCode(NamedTuple):
     """A pattern as compiled loops read it: the atoms of its l undecided literals, given a binding and the constants."""
 
-    predicate: IntArray  # shape (l,), the start first, as are `arity` and `beside`
+    predicate: IntArray  # shape (l,), the start first, as are `arity` and `has_example`
     arity: IntArray
-    beside: npt.NDArray[np.bool_]  # whether the example of the binding is part of the atom
+    has_example: npt.NDArray[np.bool_]  # whether the example of the binding is part of the atom
     term: Annotated[IntArray, 2]  # shape (l, greatest arity), a column of the bindings (from 0) or -(parameter + 1)
     column: IntArray  # shape (k,), the column of the bindings of each parameter that the closed part mentions
     place: IntArray  # shape (k,), its place among the pattern's parameters
@@ -164,6 +164,7 @@ class Bindings:
     first: IntArray  # shape (e,): the i-th chosen example has the bindings first[i] to last[i] - 1
     last: IntArray
     code: PatternCode
+    table: AtomTable  # the atoms of the window
 
 
 # ---- queries -----------------------------------------------------------------------------------------
@@ -226,6 +227,7 @@ class WindowBindings:
             np.searchsorted(example, self.chosen).astype(np.int64),
             np.searchsorted(example, self.chosen, side="right").astype(np.int64),
             self._code(pattern, found),
+            self.table,
         )
 
     def _read(self, pattern: Shape, part: ClosedPart) -> tuple[IntArray, Int32Array]:

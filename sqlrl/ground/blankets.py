@@ -42,48 +42,72 @@ FEW_VALUES = 1000
 # ---- domains ---------------------------------------------------------------------------------------------------
 
 
-def read_domain(
-    engine: QueryEngine, layout: Layout, info: PredicateInfo, examples: IntArray, chosen: TableName
-) -> AtomDomain:
-    """Return the atoms of a predicate in the `chosen` examples: all tuples if closed, query and given atoms if open."""
-    beside = example_columns(info, layout)
-    places = tuple(i for i, kind in enumerate(info.types) if kind == layout.example_type)[:1]
-    # `examples` are the ids of the chosen ones, ascending.
-    own = examples if beside else np.zeros(1, dtype=np.int64)
-    cells: list[IntArray] = []
-    sizes: list[int] = []
-    for kind in info.types:
-        known = layout.types[kind]
-        sizes.append(known.size)
-        if known.local and beside and known.domain is not None:
-            rows = engine.fetch(domain_rows(known, chosen), step=f"read the domains of {kind}")
-            cells.append(np.column_stack([rows.column(i).to_numpy().astype(np.int64) for i in range(2)]))
-        elif kind == layout.example_type:
-            cells.append(examples)
-        else:
-            cells.append(np.arange(known.size))
-    true = _atoms(engine, info, layout, true_rows(info, OBSERVED), chosen)
-    listed = None
-    if info.open and not info.full_scope:
+@dataclass(frozen=True)
+class AtomReader:
+    """Reads the atoms of predicates in the `chosen` examples."""
+
+    engine: QueryEngine
+    layout: Layout
+    chosen: TableName
+
+    def domain(self, info: PredicateInfo, examples: IntArray) -> AtomDomain:
+        """Return the atoms of a predicate: all tuples if closed, query and given atoms if open; `examples` are the ids of the chosen ones, ascending."""
+        layout = self.layout
+        beside = example_columns(info, layout)
+        places = tuple(i for i, kind in enumerate(info.types) if kind == layout.example_type)[:1]
+        own = examples if beside else np.zeros(1, dtype=np.int64)
+        cells: list[IntArray] = []
+        sizes: list[int] = []
+        for kind in info.types:
+            known = layout.types[kind]
+            sizes.append(known.size)
+            if known.local and beside and known.domain is not None:
+                rows = self.engine.fetch(domain_rows(known, self.chosen), step=f"read the domains of {kind}")
+                cells.append(np.column_stack([rows.column(i).to_numpy().astype(np.int64) for i in range(2)]))
+            elif kind == layout.example_type:
+                cells.append(examples)
+            else:
+                cells.append(np.arange(known.size))
+        true = _as_rows(self._data(info, true_rows(info, OBSERVED)), info)
+        listed = None
+        if info.open and not info.full_scope:
+            names = argument_columns(info)
+            queries: list[exp.Query] = [exp.select(*map(column, names)).from_(subquery(atom_rows(info), "q"))]
+            if info.has_given:
+                queries += [given_rows(info, truth) for truth in (True, False)]
+            listed = _as_rows(self._data(info, union_all(queries)), info)
+        return AtomDomain(info.name, own, places, tuple(sizes), tuple(cells), true, listed)
+
+    def priors(self, info: PredicateInfo) -> tuple[IntArray, FloatArray]:
+        """Return the atoms of a predicate that have soft evidence, as rows of an `AtomDomain`, and its log-odds, none of them 0."""
+        if info.atoms is None:
+            return np.zeros((0, 1 + len(info.types)), np.int64), np.zeros(0)
         names = argument_columns(info)
-        queries: list[exp.Query] = [exp.select(*map(column, names)).from_(subquery(atom_rows(info), "q"))]
-        if info.has_given:
-            queries += [given_rows(info, truth) for truth in (True, False)]
-        listed = _atoms(engine, info, layout, union_all(queries), chosen)
-    return AtomDomain(info.name, own, places, tuple(sizes), tuple(cells), true, listed)
+        some = exp.NEQ(this=column("prior"), expression=integer(0))
+        query = exp.select(*map(column, (*names, "prior"))).from_(table(info.atoms)).where(some)
+        data = self._data(info, query, "prior")
+        return _as_rows(data, info), data.column("prior").to_numpy().astype(np.float64)
+
+    def _data(self, info: PredicateInfo, rows: exp.Query, *more: str) -> pa.Table:
+        """Return the atoms of a query, each with its example, in order, and `more` columns of it."""
+        beside = example_columns(info, self.layout)
+        names = [f"a{i}" for i in range(len(info.types))]
+        example = column(beside[0], "r") if beside else integer(0)
+        query = (
+            exp.select(named(example, "example"), *(column(c, "r") for c in (*names, *more)))
+            .distinct()
+            .from_(subquery(rows, "r"))
+        )
+        for i, name in enumerate(beside):
+            on = exp.EQ(this=column("example", f"x{i}"), expression=column(name, "r"))
+            query = query.join(table(self.chosen, f"x{i}"), on=on)
+        query = query.order_by(*(exp.Ordered(this=column(c), nulls_first=False) for c in ("example", *names)))
+        return self.engine.fetch(query, step=f"read the atoms of {info.name}")
 
 
-def read_priors(
-    engine: QueryEngine, layout: Layout, info: PredicateInfo, chosen: TableName
-) -> tuple[IntArray, FloatArray]:
-    """Return the atoms of a predicate that have soft evidence, as rows of an `AtomDomain`, and its log-odds, none of them 0."""
-    if info.atoms is None:
-        return np.zeros((0, 1 + len(info.types)), np.int64), np.zeros(0)
-    names = argument_columns(info)
-    some = exp.NEQ(this=column("prior"), expression=integer(0))
-    query = exp.select(*map(column, (*names, "prior"))).from_(table(info.atoms)).where(some)
-    data = _atom_data(engine, info, layout, query, chosen, "prior")
-    return _as_rows(data, info), data.column("prior").to_numpy().astype(np.float64)
+def _as_rows(data: pa.Table, info: PredicateInfo) -> IntArray:
+    names = ("example", *(f"a{i}" for i in range(len(info.types))))
+    return np.column_stack([data.column(c).to_numpy().astype(np.int64) for c in names])
 
 
 def prior_terms(info: PredicateInfo, atoms: IntArray, numbers: IntArray, column: int) -> ClauseTerms:
@@ -97,58 +121,29 @@ def prior_terms(info: PredicateInfo, atoms: IntArray, numbers: IntArray, column:
     return ClauseTerms(np.array([column]), none, [(term, [PartCounts(keys, numbers)])])
 
 
-def _atoms(engine: QueryEngine, info: PredicateInfo, layout: Layout, rows: exp.Query, chosen: TableName) -> IntArray:
-    """Return the atoms of a query, each with its example, in order: those of the chosen examples."""
-    return _as_rows(_atom_data(engine, info, layout, rows, chosen), info)
-
-
-def _as_rows(data: pa.Table, info: PredicateInfo) -> IntArray:
-    names = ("example", *(f"a{i}" for i in range(len(info.types))))
-    return np.column_stack([data.column(c).to_numpy().astype(np.int64) for c in names])
-
-
-def _atom_data(
-    engine: QueryEngine, info: PredicateInfo, layout: Layout, rows: exp.Query, chosen: TableName, *more: str
-) -> pa.Table:
-    """Return the atoms of a query, each with its example, and `more` columns of it."""
-    beside = example_columns(info, layout)
-    names = [f"a{i}" for i in range(len(info.types))]
-    example = column(beside[0], "r") if beside else integer(0)
-    query = (
-        exp.select(named(example, "example"), *(column(c, "r") for c in (*names, *more)))
-        .distinct()
-        .from_(subquery(rows, "r"))
-    )
-    for i, name in enumerate(beside):
-        on = exp.EQ(this=column("example", f"x{i}"), expression=column(name, "r"))
-        query = query.join(table(chosen, f"x{i}"), on=on)
-    query = query.order_by(*(exp.Ordered(this=column(c), nulls_first=False) for c in ("example", *names)))
-    return engine.fetch(query, step=f"read the atoms of {info.name}")
-
-
 # ---- counts of parts -------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
 class PartTable:
-    """The counts of parts, each made once, over the groundings of the `chosen` examples (None for all)."""
+    """The counts of parts, each made once, over the groundings of some `examples` (None for all)."""
 
     engine: QueryEngine
     layout: Layout
-    chosen: TableName | None
-    known: dict[CountedConjunction, PartCounts] = field(default_factory=dict)
+    examples: TableName | None
+    counts: dict[CountedConjunction, PartCounts] = field(default_factory=dict)
     statements: int = 0  # queries so far
 
     def learn(self, parts: Iterable[CountedConjunction]) -> None:
         """Count those parts that are not known, many by one statement."""
-        new = [part for part in dict.fromkeys(parts) if part not in self.known]
+        new = [part for part in dict.fromkeys(parts) if part not in self.counts]
         for first in range(0, len(new), PARTS):
             self._count(new[first : first + PARTS])
 
     def _count(self, parts: Sequence[CountedConjunction]) -> None:
-        query = count_conjunctions(parts, self.layout, self.chosen)
+        query = count_conjunctions(parts, self.layout, self.examples)
         for part in parts:
-            self.known[part] = PartCounts(np.zeros((0, part.width), np.int64), np.zeros(0, np.int64))
+            self.counts[part] = PartCounts(np.zeros((0, part.width), np.int64), np.zeros(0, np.int64))
         if query is None:
             return
         self.statements += 1
@@ -170,11 +165,11 @@ class PartTable:
             )
             counts = PartCounts(keys, n[rows])
             if len(rows):
-                self.known[part] = counts
+                self.counts[part] = counts
 
     def of(self, use: ConjunctionUse) -> PartCounts:
         """Return the counts of a part that is known."""
-        return self.known[use.conjunction]
+        return self.counts[use.conjunction]
 
 
 # ---- programs --------------------------------------------------------------------------------------------------
@@ -229,7 +224,7 @@ def clause_terms(
         for name in (p for p in predicates if p in mentioned):
             terms = [
                 (term, [with_values(use, shape.parameters) for use in term.conjunctions])
-                for term in planner.flips(name)
+                for term in planner.flip_terms(name)
             ]
             found.setdefault(name, []).append((shape, terms))
     parts.learn(use.conjunction for own in found.values() for _, terms in own for _, uses in terms for use in uses)

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, subquery, union_all
-from sqlrl.ground.blankets import PartTable, prior_terms, read_domain, read_priors, with_values
+from sqlrl.ground.blankets import AtomReader, PartTable, prior_terms, with_values
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.partitions import AtomDomain, ClauseTerms, Counts, PartCounts, Partition
 from sqlrl.ground.program import ConstantIds
@@ -38,13 +38,12 @@ class ClauseBlankets:
     ) -> None:
         # The ids of the examples of `chosen`, shape (e,), ascending, and the predicates whose atoms count.
         self.engine, self.examples, self.names = engine, examples, tuple(names)
+        reader = AtomReader(engine, layout, chosen)
         self.domains: Mapping[str, AtomDomain] = {
-            name: read_domain(engine, layout, layout.predicates[name], examples, chosen) for name in names
+            name: reader.domain(layout.predicates[name], examples) for name in names
         }
         self._partitions: Mapping[str, tuple[Partition, FloatArray]] = {
-            name: _by_evidence(
-                domain, layout.predicates[name], *read_priors(engine, layout, layout.predicates[name], chosen)
-            )
+            name: _by_evidence(domain, layout.predicates[name], *reader.priors(layout.predicates[name]))
             for name, domain in self.domains.items()
         }
         self._parts = PartTable(engine, layout, chosen)
@@ -91,7 +90,7 @@ class ClauseBlankets:
             for use in self._uses(instance):
                 part = use.conjunction
                 # Counts do not depend on signs, and those of a clause without one of its literals are known with its own.
-                if part in self._parts.known:
+                if part in self._parts.counts:
                     continue
                 # Clauses that add one literal need counts that differ in its predicate alone: one query counts those of
                 # all predicates with its arguments' types, by a column that says the predicate.
@@ -104,7 +103,7 @@ class ClauseBlankets:
         self._parts.learn([*plain, *several])
         for whole, members in several.items():
             for part, found, added in members:
-                self._parts.known[part] = self._of_predicate(whole, found, added)
+                self._parts.counts[part] = self._of_predicate(whole, found, added)
         self._learned.update(instance for instance, _ in listed)
 
     def terms(self, instance: Instance) -> dict[str, ClauseTerms]:
@@ -152,7 +151,7 @@ class ClauseBlankets:
             if key not in self._planners:
                 self._planners[key] = TermPlanner(bind(shape, self.layout), len(self.examples), self._known)
             planner = self._planners[key]
-            self._flips[shape] = {each: planner.flips(each, shape) for each in self._mentioned(shape)}
+            self._flips[shape] = {each: planner.flip_terms(each, shape) for each in self._mentioned(shape)}
         return self._flips[shape]
 
     def _parameters(self, instance: Instance) -> IntArray:
@@ -218,7 +217,7 @@ class ClauseBlankets:
     def _of_predicate(self, whole: CountedConjunction, found: AnyPredicateConjunction, predicate: str) -> PartCounts:
         """Return the counts of one predicate among those of several."""
         if whole not in self._split:
-            counts = self._parts.known[whole]
+            counts = self._parts.counts[whole]
             number = counts.keys[:, found.predicate]
             order = np.argsort(number, kind="stable")
             start = np.searchsorted(number[order], np.arange(len(self._numbers) + 1))

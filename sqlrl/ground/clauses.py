@@ -19,7 +19,7 @@ from sqlrl.catalog.views import typed_names
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, table
 from sqlrl.ground.network import BLOCK, FloatArray, IntArray, Network
-from sqlrl.ground.program import BoundFeature, Program, ShapeUse, shown_rows
+from sqlrl.ground.program import BoundFeature, Program, ShapeUse, rows_table
 from sqlrl.logic.expansions import canonical_variables, expand, fill
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula
@@ -333,7 +333,7 @@ def names_of_types(types: Iterable[str]) -> tuple[str, ...]:
 def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]:
     """Return query atoms as text, by id; helper atoms have no names of their own and show their predicate's."""
     texts: dict[int, str] = {}
-    with program.shown(pa.table({"atom": np.unique(atoms)})) as source:
+    with program.rows_table(pa.table({"atom": np.unique(atoms)})) as source:
         for info in (p for p in program.layout.predicates.values() if p.open):
             query = named_atoms(program.layout, info).select(named(column("atom", "a"), _ID))
             on = exp.EQ(this=column("atom", "w"), expression=column("atom", "a"))
@@ -346,7 +346,7 @@ def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]
 
 def example_names(engine: QueryEngine, layout: Layout, examples: npt.NDArray[np.int64]) -> dict[int, str]:
     """Return the names of examples, by id, from one query."""
-    with shown_rows(engine, layout, pa.table({"example": np.unique(examples).astype(np.int32)})) as chosen:
+    with rows_table(engine, layout, pa.table({"example": np.unique(examples).astype(np.int32)})) as chosen:
         query = exp.select(column("example", "e"), column("name", "e")).from_(table(layout.examples, "e"))
         on = exp.EQ(this=column("example", "c"), expression=column("example", "e"))
         data = engine.fetch(query.join(table(chosen, "c"), on=on), step="name examples")

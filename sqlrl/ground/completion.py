@@ -9,12 +9,11 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, conjunction, named, subquery, table, union_all
-from sqlrl.ground.helpers import held, witness_definition
+from sqlrl.ground.helpers import bind_definition, witness_definition
 from sqlrl.ground.program import Program
-from sqlrl.logic.shapes import Slot
 from sqlrl.logic.terms import ExistsLiteral
 from sqlrl.plan.sources import World
-from sqlrl.plan.tuples import holding
+from sqlrl.plan.tuples import Conjunction, holding
 
 
 @contextmanager
@@ -24,7 +23,7 @@ def completed_world(program: Program, world: World) -> Iterator[World]:
     if world.atoms is None or not program.helper_names:
         yield world
         return
-    with program.shown(_visible(program, world.atoms)) as name:
+    with program.rows_table(_visible(program, world.atoms)) as name:
         for helper, variables, definition in definitions(program):
             query = _true_atoms(program, helper, variables, definition, World(name))
             program.engine.append(name, query, step="complete a world")
@@ -68,11 +67,10 @@ def _true_atoms(
     """Select the atoms of a helper that are true in a world, by its definition."""
     info = program.layout.predicates[name]
     assert info.atoms is not None
-    instance, bound, slots, names = held(program.layout, variables, definition)
+    instance, bound, slots, names = bind_definition(program.layout, variables, definition)
     (group,) = instance.shape.exists
     parameters = program.constants.single_row(instance)
-    inside = [Slot(False, i) for i in group.variables]
-    truth = holding(bound, slots, group.literals, group.equalities, world, inside=inside, parameters=parameters)
+    truth = holding(bound, Conjunction.of(group, slots), world, parameters=parameters)
     # A constant example is no argument: it stands in the example's column.
     columns = [*names, "example"][: len(slots)]
     on = conjunction(exp.EQ(this=column(f"x{i}", "t"), expression=column(c, "a")) for i, c in enumerate(columns))

@@ -300,7 +300,7 @@ def check_any_world(extent: Extent) -> None:
     if extent.limit is None:
         return
     # The fewer query atoms are true, the less is enumerated: least in the world without any, which reads no label.
-    with extent.program.shown(pa.table({"atom": pa.array([], pa.int64())})) as none:
+    with extent.program.rows_table(pa.table({"atom": pa.array([], pa.int64())})) as none:
         check_counts(extent, [World(none)])
 
 
@@ -309,7 +309,7 @@ def violated_by_evidence(extent: Extent) -> Counts:
     program = extent.program
     counts = _zeros(program)
     for use in program.shapes.values():
-        if not use.bound.opened:
+        if not use.bound.is_open:
             check_count(extent, use, OBSERVED)
             for clause, n in run_counts(program, use, count_violated(use.bound, OBSERVED, extent.examples)):
                 counts[clause] += n

@@ -68,7 +68,7 @@ class DistinctKeys:
         return self.rows[np.arange(len(place)) - first[place] + self.starts[keys][place]], place
 
 
-def distinct(columns: IntArray) -> DistinctKeys:
+def distinct_rows(columns: IntArray) -> DistinctKeys:
     """Return the distinct rows of a matrix of shape (n, w). Without columns all rows are equal."""
     n, width = columns.shape
     if width == 0:
@@ -275,15 +275,15 @@ def placed(
     return Placed(pattern, tuple(parent.number for parent, _ in known), tuple(values), tuple(places))
 
 
-def _layer_table(found: Sequence[Placed], first: int) -> pa.Table:
+def _layer_table(placed: Sequence[Placed], first: int) -> pa.Table:
     """Return the table of a layer; see `CoverageTables`."""
-    patterns = sorted({x.pattern for x in found})
+    patterns = sorted({x.pattern for x in placed})
     number = {pattern: i for i, pattern in enumerate(patterns)}
-    columns: dict[str, list[int | None]] = {"pattern": [number[x.pattern] for x in found]}
-    columns["component"] = list(range(first, first + len(found)))
+    columns: dict[str, list[int | None]] = {"pattern": [number[x.pattern] for x in placed]}
+    columns["component"] = list(range(first, first + len(placed)))
     for name in layer_columns(patterns)[2:]:
         i = int(name[1:])
-        values = [x.parents if name[0] == "p" else x.values for x in found]
+        values = [x.parents if name[0] == "p" else x.values for x in placed]
         columns[name] = [x[i] if i < len(x) else None for x in values]
     return pa.table({name: pa.array(values, pa.int32()) for name, values in columns.items()})
 
@@ -495,10 +495,10 @@ class Coverage:
                 f"the number of bindings of {shown}{others} does not fit into 64 bits: leave out literals that multiply them"
             ) from error
 
-    def _grouped(self, patterns: Sequence[CoveragePattern], found: Sequence[Placed]) -> list[int]:
+    def _grouped(self, patterns: Sequence[CoveragePattern], placed: Sequence[Placed]) -> list[int]:
         """Return the patterns whose facts are counted first: those with loose parents, and those with fewer facts than bindings of parents."""
         sizes = dict.fromkeys(patterns, 0)
-        for new in found:
+        for new in placed:
             sizes[new.pattern] += max((self._rows[number] for number in new.parents), default=len(self._values))
         facts = {pattern: self.layout.predicates[pattern.predicate].rows for pattern in patterns}
         return [i for i, x in enumerate(patterns) if x.groupable and (x.loose or facts[x] <= sizes[x])]
@@ -510,12 +510,14 @@ class Coverage:
         kept = exp.select(exp.Star()).from_(table(bindings, "b")).where(early, copy=False)
         self.engine.create_table(bindings, kept, step="drop bindings")
 
-    def _set_apart(self, steps: Sequence[ComponentStep], found: Sequence[Placed], counts: pa.Table, first: int) -> None:
+    def _set_apart(
+        self, steps: Sequence[ComponentStep], placed: Sequence[Placed], counts: pa.Table, first: int
+    ) -> None:
         """Count the components of a layer that alone have more bindings than the limit."""
         # As floats: the sum of counts that fit into 64 bits need not.
         number = _integers(counts, "component") - first
         sizes = np.bincount(number, weights=_integers(counts, "n"), minlength=len(steps))
-        self._take(steps, found, counts, first, keep=False, only=sizes > self.limit)
+        self._take(steps, placed, counts, first, keep=False, only=sizes > self.limit)
         for i in np.flatnonzero(sizes > self.limit).tolist():
             text = BodyText(self.engine, self.layout, self.predicates, steps[i].component)
             self.exploding[steps[i].component] = (
@@ -526,7 +528,7 @@ class Coverage:
     def _take(
         self,
         steps: Sequence[ComponentStep],
-        found: Sequence[Placed],
+        placed: Sequence[Placed],
         counts: pa.Table,
         first: int,
         *,
@@ -536,7 +538,7 @@ class Coverage:
         """Remember what was counted, and what is kept."""
         keys, n = _integers(counts, "key"), _integers(counts, "n")
         starts = np.searchsorted(_integers(counts, "component"), first + np.arange(len(steps) + 1)).tolist()
-        for i, (step, new) in enumerate(zip(steps, found, strict=True)):
+        for i, (step, new) in enumerate(zip(steps, placed, strict=True)):
             if only is not None and not only[i]:
                 continue
             rows, touched = slice(starts[i], starts[i + 1]), new.pattern.touched
@@ -571,7 +573,7 @@ class Coverage:
 
     def _keys_of(self, touched: Heads) -> DistinctKeys:
         if touched not in self._keys:
-            self._keys[touched] = distinct(self._values[:, list(touched)])
+            self._keys[touched] = distinct_rows(self._values[:, list(touched)])
         return self._keys[touched]
 
     def _key_table(self, touched: Heads) -> TableName:

@@ -194,20 +194,20 @@ def is_inexpensive(
     factors: npt.ArrayLike,
     edges: npt.ArrayLike,  # factors times their degree
     *,
-    growth: float = GROWTH,  # the largest exponent of growth that counts as linear
+    growth_factor: float = GROWTH,  # the largest exponent of growth that counts as linear
     density: float = DENSITY,  # the most factors for each node, all examples together, where sizes do not differ
 ) -> bool:
     """Return whether a constraint is inexpensive (Huynh 2011, see the module), given its sizes where it has factors."""
     slope = growth_exponent(nodes, edges)
     if slope is not None:
-        return slope <= growth
+        return slope <= growth_factor
     return float(np.sum(factors)) <= density * float(np.sum(nodes))
 
 
-def check_thresholds(growth: object, density: object) -> None:
+def check_thresholds(growth_factor: object, density: object) -> None:
     """Refuse thresholds that are no positive numbers."""
     for name, value, hint in (
-        ("growth", growth, "a chain has 1, all pairs have 2"),
+        ("growth", growth_factor, "a chain has 1, all pairs have 2"),
         ("density", density, "a chain has 1 factor for each node, a grid 2"),
     ):
         number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -159,7 +159,7 @@ class Features:
 
     atoms: IntArray  # shape (n,), ids of the query atoms of all open predicates, ascending
     units: sparse.csr_array  # shape (n, m), as `Network.units`; of `body => head` the groundings of the body
-    found: BoolArray  # shape (m,), the clauses that were evaluated; the columns of the others are empty
+    evaluated: BoolArray  # shape (m,), the clauses that were evaluated; the columns of the others are empty
 
 
 def features(program: Program, examples: TableName | None = None, *, limit: int = MOST_BINDINGS) -> Features:

@@ -125,11 +125,11 @@ def assemble(
     )
 
 
-def check_sizes(program: Program, opened: npt.NDArray[np.object_]) -> None:
+def check_sizes(program: Program, open_counts: npt.NDArray[np.object_]) -> None:
     """Raise if the open groundings of a clause do not fit into 64 bits: then every sum over them does."""
-    for clause in np.flatnonzero(opened > INT64_MAX).tolist():
+    for clause in np.flatnonzero(open_counts > INT64_MAX).tolist():
         place = rule_place(program, program.feature_of[clause])
-        raise CountOverflowError(f"{place} has {opened[clause]:,} open groundings, which do not fit into 64 bits")
+        raise CountOverflowError(f"{place} has {open_counts[clause]:,} open groundings, which do not fit into 64 bits")
 
 
 def add_per_clause(total: npt.NDArray[np.object_], rows: GroundRows) -> None:

@@ -163,7 +163,7 @@ class _Part:
             for k in range(len(shape.parameters))
         ]
         data = pa.table({"clause": ids, **{f"k{k}": values for k, values in enumerate(columns)}})
-        listed = stack.enter_context(self.program.shown(data))
+        listed = stack.enter_context(self.program.rows_table(data))
         unknown = frozenset(k for k, values in enumerate(columns) if (values < 0).any())
         parameters = listed if shape.parameters else None
         use = ShapeUse(bind(shape, self.program.layout, unknown, parameters), ids.tolist(), len(ids))
@@ -271,7 +271,7 @@ class _Part:
         keys = [named(cast(integer(0), "BIGINT"), "clause")]
         keys += [named(cast(integer(0), "INT"), name) for name in self.columns]
         empty = exp.select(*keys, named(cast(integer(0), "INT128"), "n")).where(exp.false())
-        name = stack.enter_context(self.program.shown(empty))
+        name = stack.enter_context(self.program.rows_table(empty))
         for unit, query in rows:
             with overflow_named(self.program, unit.use):
                 self.program.engine.append(name, query, step=f"{what} {unit.use.shape}")
@@ -290,7 +290,7 @@ class _Part:
         keys = self._keys("v")
         total = named(cast(exp.Sum(this=column("n", "v")), "INT128"), "n")
         query = exp.select(*keys, total).from_(table(found, "v")).group_by(*(k.copy() for k in keys))
-        return stack.enter_context(self.program.shown(query))
+        return stack.enter_context(self.program.rows_table(query))
 
     def _groundings(self, stack: ExitStack, units: Sequence[tuple[_Unit, bool]], violated: TableName) -> TableName:
         """Count the groundings of each group: of all, or of those with a violated one."""
@@ -305,7 +305,7 @@ class _Part:
                 mine = exp.select(*self._keys("v")).from_(table(violated, "v"))
                 chosen = exp.Subquery(this=exp.select(column("clause")).from_(table(unit.listed)))
                 mine = mine.where(exp.In(this=column("clause", "v"), query=chosen))
-                with self.program.shown(mine) as some:
+                with self.program.rows_table(mine) as some:
                     yield unit, self._rows(unit, groundings_of(bound, examples, unit.by, some, self.columns))
 
         return self._fill(stack, rows(), "count the groundings of")
@@ -316,7 +316,7 @@ class _Part:
         """Read the counts of groups with names, by clause and then by the ids of constants."""
         layout = self.program.layout
         same = [exp.EQ(this=a, expression=b) for a, b in zip(self._keys("v"), self._keys("t"), strict=True)]
-        info = stack.enter_context(self.program.shown(self._signs()))
+        info = stack.enter_context(self.program.rows_table(self._signs()))
         wrong: exp.Expression = exp.Coalesce(this=column("n", "v"), expressions=[integer(0)])
         all_ = column("n", "t")
         right = exp.Sub(this=all_.copy(), expression=wrong.copy())

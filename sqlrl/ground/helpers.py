@@ -30,7 +30,7 @@ from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Helper, Li
 from sqlrl.plan.bounds import domain_bound, enumerated
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import OBSERVED, POSSIBLE
-from sqlrl.plan.tuples import holding
+from sqlrl.plan.tuples import Conjunction, holding
 from sqlrl.wording import counted
 
 JOINED = 10_000_000
@@ -202,7 +202,7 @@ class HelperTables:
         return self.layout.predicates[literal.predicate].open
 
     def _add_witnesses(
-        self, helper: Helper, opened: Sequence[Literal], clauses: list[Clause], place: str
+        self, helper: Helper, open_literals: Sequence[Literal], clauses: list[Clause], place: str
     ) -> ExistsLiteral:
         """Create the predicate of a helper's witnesses; return the definition over it."""
         definition = helper.definition
@@ -210,7 +210,7 @@ class HelperTables:
         head = tuple(Variable(n) for n, _ in variables)
         most = self._most_atoms(name, variables, helper, f"{place}: its quantifier, for its witnesses,")
         self._create(name, variables, everything, most)
-        clauses.extend(Clause(variables, (Literal(name, head, False), literal)) for literal in opened)
+        clauses.extend(Clause(variables, (Literal(name, head, False), literal)) for literal in open_literals)
         clauses.append(Clause(variables, (Literal(name, head), *map(_negated, definition.conjunction))))
         return ExistsLiteral(definition.variables, (Literal(name, head),))
 
@@ -258,15 +258,10 @@ class HelperTables:
 
     def _facts(self, helper: Helper) -> tuple[exp.Select, bool]:
         """Plan the facts of a helper, and tell whether they have a hidden example column."""
-        instance, bound, slots, names = held(self.layout, helper.variables, helper.definition)
-        group = instance.shape.exists[0]
+        instance, bound, slots, names = bind_definition(self.layout, helper.variables, helper.definition)
         # A constant example among the slots is no column: facts are told apart by their arguments.
-        kept = slots[: len(names)]
-        inside = [Slot(False, i) for i in group.variables]
-        true = holding(
-            bound, kept, group.literals, group.equalities, OBSERVED, inside=inside,
-            parameters=self._constants(instance), prefix="t",
-        )  # fmt: skip
+        witnesses = Conjunction.of(instance.shape.exists[0], slots[: len(names)])
+        true = holding(bound, witnesses, OBSERVED, parameters=self._constants(instance), prefix="t")
         shown = [named(column(f"x{i}", "t"), name) for i, name in enumerate(names)]
         query = exp.select(*(shown or [named(column("one", "t"), "one")])).from_(subquery(true, "t"))
         return query, bound.hidden is not None
@@ -277,19 +272,15 @@ class HelperTables:
 
     def _rows(self, variables: Variables, definition: ExistsLiteral) -> tuple[exp.Select, bool, bool]:
         """Plan the rows of an atom table with observed truth; tell if it has an example column, and if it has all tuples."""
-        instance, bound, slots, names = held(self.layout, variables, definition)
+        instance, bound, slots, names = bind_definition(self.layout, variables, definition)
         group = instance.shape.exists[0]
         parameters = self._constants(instance)
-        inside = [Slot(False, i) for i in group.variables]
+        witnesses = Conjunction.of(group, slots)
         literals, equal = _narrowing(bound, slots, group)
         mentioned = {slot for x in literals for _, slot in bound.columns(x)}
-        rows = holding(
-            bound, slots, literals, equal, POSSIBLE, inside=[slot for slot in inside if slot in mentioned],
-            parameters=parameters, prefix="r",
-        )  # fmt: skip
-        truth = holding(
-            bound, slots, group.literals, group.equalities, OBSERVED, inside=inside, parameters=parameters, prefix="t"
-        )
+        possible = Conjunction(slots, literals, equal, [slot for slot in witnesses.inside if slot in mentioned])
+        rows = holding(bound, possible, POSSIBLE, parameters=parameters, prefix="r")
+        truth = holding(bound, witnesses, OBSERVED, parameters=parameters, prefix="t")
         place = next((i for i, slot in enumerate(slots) if bound.is_example(slot)), None)
         query = self._numbered(rows, truth, names, place, len(slots))
         return query, bound.hidden is not None, not (literals or equal)
@@ -316,7 +307,7 @@ class HelperTables:
         return query.join(subquery(marked, "t"), on=on or exp.true(), join_type="LEFT")
 
 
-def held(
+def bind_definition(
     layout: Layout, variables: Variables, definition: ExistsLiteral
 ) -> tuple[Instance, BoundShape, list[Slot], list[str]]:
     """Bind a definition: return its clause, bound shape, the slots that identify an atom, and columns of the first of these."""

@@ -22,7 +22,7 @@ from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.memory import check_memory, memory_budget
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.pipeline import Pipeline, ShapePlan, plans
-from sqlrl.ground.program import Extent, shown_rows
+from sqlrl.ground.program import Extent, rows_table
 from sqlrl.ground.rows import AtomIndex, Budget
 from sqlrl.ground.soft_program import SoftProgram, SumUse
 from sqlrl.logic.psl_arithmetic import ArithmeticRule, Coefficient, cardinalities, coefficient_value
@@ -79,7 +79,7 @@ def ground_hinges(
 
 def _decided(extent: Extent) -> list[ShapePlan]:
     """Return the queries of the shapes without an open literal: all of their hinges are constants."""
-    uses = [use for use in extent.program.shapes.values() if not use.bound.opened]
+    uses = [use for use in extent.program.shapes.values() if not use.bound.is_open]
     return [ShapePlan(use, hinges(use.bound, extent.examples), tuple(use.clauses)) for use in uses]
 
 
@@ -223,13 +223,13 @@ def _bindings(soft: SoftProgram, extent: Extent, use: SumUse, parts: Parts) -> I
     if extent.limit is not None:
         query = query.limit(extent.limit + 1)
     with ExitStack() as found:
-        rows = found.enter_context(shown_rows(engine, soft.layout, query))
+        rows = found.enter_context(rows_table(engine, soft.layout, query))
         if extent.limit is not None and _count(engine, rows, f"ground {rule.place or rule}") > extent.limit:
             raise GroundingLimitError(
                 f"{rule.place or rule}: its variables have more than {counted(extent.limit, 'binding')}, the limit: join them by closed predicates, "
                 f"narrow a scope, pass fewer {Parameter('examples')}, or a greater {Parameter('limit')}"
             )
-        with shown_rows(engine, soft.layout, numbered(exp.select("*").from_(table(rows)), known)) as table_of:
+        with rows_table(engine, soft.layout, numbered(exp.select("*").from_(table(rows)), known)) as table_of:
             found.close()
             yield table_of
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.catalog.spellings import look_alike, shown_form
+from sqlrl.catalog.similar_names import look_alike, shown_form
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, table, union_all
 from sqlrl.errors import Parameter, Written
@@ -90,7 +90,7 @@ def unmet(
     engine: QueryEngine, layout: Layout, pairs: Sequence[tuple[JoinedArgument, JoinedArgument]]
 ) -> list[tuple[JoinedArgument, JoinedArgument]]:
     """Return the pairs of arguments that share no constant; labels count only if no evidence of the type has any of them."""
-    bare = [pairs[i] for i in apart(engine, pairs)] if pairs else []
+    bare = [pairs[i] for i in disjoint_pairs(engine, pairs)] if pairs else []
     # Labels mostly list what is true, of few constants: that these are not in one predicate says little.
     strangers: dict[JoinedArgument, bool] = {}
     for pair in bare:
@@ -98,7 +98,7 @@ def unmet(
             info = layout.predicates[each.predicate]
             if info.open and each.table == info.facts and each not in strangers:
                 evidence = _evidence(layout, layout.type_of(each.predicate, each.place))
-                strangers[each] = len(apart(engine, [(each, other) for other in evidence])) == len(evidence)
+                strangers[each] = len(disjoint_pairs(engine, [(each, other) for other in evidence])) == len(evidence)
     return [pair for pair in bare if all(strangers.get(each, True) for each in pair)]
 
 
@@ -113,7 +113,7 @@ def _evidence(layout: Layout, kind: str) -> list[JoinedArgument]:
     ]
 
 
-def apart(engine: QueryEngine, pairs: Sequence[tuple[JoinedArgument, JoinedArgument]]) -> list[int]:
+def disjoint_pairs(engine: QueryEngine, pairs: Sequence[tuple[JoinedArgument, JoinedArgument]]) -> list[int]:
     """Return the places of the pairs that share no constant, by one query, and another one if some may not."""
     left = [i for i, shares in enumerate(_share(engine, pairs, few=True)) if not shares]
     if not left:

@@ -58,7 +58,7 @@ def network_sizes(extent: Extent, *, most: int = 0) -> list[ShapeSize]:
     # Nothing is enumerated, and nothing counted where the sizes of domains say enough.
     found = []
     for use in program.shapes.values():
-        if use.bound.opened:
+        if use.bound.is_open:
             clauses = extent.domain_bound(use)
             found.append(ShapeSize(use, clauses, clauses * _width(use)))
     if sum(size.literals for size in found) > most:

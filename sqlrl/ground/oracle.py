@@ -183,7 +183,7 @@ class ProgramOracle:
             found[shape] += times * int(data.column(0)[0].as_py())
         return found
 
-    def opened(self) -> Counts:
+    def open_counts(self) -> Counts:
         """Return `Network.open` of full grounding, shape (m,); all ground clauses pass by in batches, and none is kept."""
         none, opened = (np.zeros(self.program.clause_count, dtype=object) for _ in range(2))
         for rows in ground_clauses(self.extent, self._network.atoms, none):
@@ -194,7 +194,7 @@ class ProgramOracle:
 
     def _uses(self) -> Iterator[ShapeUse]:
         """Yield the shapes that have an open literal."""
-        yield from (use for use in self.program.shapes.values() if use.bound.opened)
+        yield from (use for use in self.program.shapes.values() if use.bound.is_open)
 
     def _asked_shapes(self, asked: BoolArray) -> list[ShapeUse]:
         """Return the shapes of clauses."""
@@ -246,7 +246,7 @@ class ProgramOracle:
         found = wanted[program.engine.fetch(ids, step="read the clauses of a shape").column(0).to_numpy()]
         present = {ought: int((found == ought).sum()) for ought in (HOLD, FAIL)}
         tables = dict[int, TableName | None]()
-        with program.shown(pa.table({"clause": np.arange(len(wanted)), "wanted": wanted})) as name:
+        with program.rows_table(pa.table({"clause": np.arange(len(wanted)), "wanted": wanted})) as name:
             for ought, size in present.items():
                 if size == len(found):
                     tables[ought] = parameters

@@ -106,7 +106,7 @@ class ClauseTerms:
     terms: Sequence[tuple[FlipTerm, Sequence[PartCounts]]]  # each with the counts of its parts
     # Keeps counts of clauses without parameters, as a partition needs them, for further clauses and the same atoms; the
     # counts of parts, which it knows by their ids, live as long as it does.
-    known: Counts | None = None
+    known_counts: Counts | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,7 @@ class TermCounts(NamedTuple):
 
 def term_counts(domain: AtomDomain, given: ClauseTerms) -> list[TermCounts]:
     """Return the terms of some clauses that are not 0 for all of them, with their counts by the columns of an atom; equal ones are one object."""
-    known: Counts = {} if given.known is None else given.known
+    known: Counts = {} if given.known_counts is None else given.known_counts
     found = [_counts_of(domain, given, term, parts, known) for term, parts in given.terms]
     return [term for term in found if term is not None]
 

@@ -264,7 +264,7 @@ class RelationalPaths:
         ends = {"starts": self._ends[0], "stops": self._ends[1]}
         search = PathSearch(
             self._edges, self._marks, self._pairs, **ends, relations=len(self.relations), simple=simple, least=min_targets,
-            own=self._own, symmetric=self.symmetric,
+            target_relation=self._own, symmetric=self.symmetric,
         )  # fmt: skip
         run = _Run(self, self._scratch, search)
         try:
@@ -367,12 +367,12 @@ class _Run:
     @property
     def _passing(self) -> bool:
         """Whether it matters what walks have passed."""
-        return self._search.simple or self._search.own is not None
+        return self._search.simple or self._search.target_relation is not None
 
     @property
     def _own_witnesses(self) -> int:
         """How many witnesses tell whether walks can do without the target's own fact: its ends are what they may have to avoid."""
-        if self._search.own is None:
+        if self._search.target_relation is None:
             return 0
         return 2 if self._search.simple else 3
 

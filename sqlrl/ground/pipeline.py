@@ -52,7 +52,7 @@ class ShapePlan:
 
 def plans(extent: Extent, grounder: Grounder = ground, *, without: Collection[Shape] = ()) -> Iterator[ShapePlan]:
     """Yield the query of each shape that has an open literal, in the program's order; some shapes are left out."""
-    chosen = [use for shape, use in extent.program.shapes.items() if shape not in without and use.bound.opened]
+    chosen = [use for shape, use in extent.program.shapes.items() if shape not in without and use.bound.is_open]
     for use in staged("grounding shapes of clauses", chosen):
         plan = grounder(use.bound, extent.examples)
         if plan is not None:

@@ -79,7 +79,7 @@ class ConstantIds:
         """Return the ids of those names of a type that the data have."""
         if kind not in layout.types:
             return {}
-        with shown_rows(self.engine, layout, pa.table({"name": pa.array(sorted(names), pa.string())})) as listed:
+        with rows_table(self.engine, layout, pa.table({"name": pa.array(sorted(names), pa.string())})) as listed:
             query = (
                 exp.select(column("name", "d"), column("id", "d"))
                 .from_(table(layout.types[kind].dictionary, "d"))
@@ -153,7 +153,7 @@ class ConstantIds:
 
 
 @contextmanager
-def shown_rows(engine: QueryEngine, layout: Layout, data: pa.Table | exp.Expr) -> Iterator[TableName]:
+def rows_table(engine: QueryEngine, layout: Layout, data: pa.Table | exp.Expr) -> Iterator[TableName]:
     """Show rows, or those of a query, to SQL as a scratch table of the layout while the context is open."""
     catalog, schema = layout.scratch
     name = TableName(catalog, schema, f"shown_{next(_numbers)}")
@@ -385,15 +385,15 @@ class Program:
         self.constants.close()
 
     @contextmanager
-    def shown(self, data: pa.Table | exp.Expr) -> Iterator[TableName]:
+    def rows_table(self, data: pa.Table | exp.Expr) -> Iterator[TableName]:
         """Show rows to SQL as a scratch table while the context is open."""
-        with shown_rows(self.engine, self.layout, data) as name:
+        with rows_table(self.engine, self.layout, data) as name:
             yield name
 
     @contextmanager
-    def only(self, examples: npt.NDArray[np.int64]) -> Iterator[TableName]:
+    def examples_table(self, examples: npt.NDArray[np.int64]) -> Iterator[TableName]:
         """Show examples as a scratch table while the context is open, for queries that are restricted to them."""
-        with self.shown(pa.table({"example": examples.astype(np.int32)})) as name:
+        with self.rows_table(pa.table({"example": examples.astype(np.int32)})) as name:
             yield name
 
     # ---- building ---------------------------------------------------------------------------------------
@@ -474,7 +474,7 @@ class Program:
             if use.parameters is None:
                 self._add_rows(use, data, unknown)
             else:
-                with self.shown(data) as name:
+                with self.rows_table(data) as name:
                     self._add_rows(use, exp.select(*map(column, data.column_names)).from_(table(name)), unknown)
 
     def _add_rows(self, use: ShapeUse, rows: exp.Select | pa.Table, unknown: frozenset[int]) -> None:
@@ -597,7 +597,7 @@ class Extent:
     program: Program
     examples: TableName | None = None  # with a column `example`; all examples by default
     limit: int | None = None  # most ground clauses of one shape, and most groundings that counting may enumerate
-    number: int | None = None  # of examples, if that is known
+    example_count: int | None = None  # of examples, if that is known
 
     @cached_property
     def enumerated(self) -> dict[tuple[Shape, int], list[list[tuple[int, int]]]]:
@@ -606,13 +606,13 @@ class Extent:
 
     def domain_bound(self, use: ShapeUse) -> int:
         """Return a bound on the groundings of all clauses of a shape that needs no query."""
-        return domain_bound(use.bound, self.number) * max(self.program.clauses_of(use), 1)
+        return domain_bound(use.bound, self.example_count) * max(self.program.clauses_of(use), 1)
 
     @contextmanager
-    def only(self, examples: npt.NDArray[np.int64]) -> Iterator[Extent]:
+    def restricted_to(self, examples: npt.NDArray[np.int64]) -> Iterator[Extent]:
         """Show examples as a scratch table while the context is open, and yield the extent of these alone."""
-        with self.program.only(examples) as name:
-            yield replace(self, examples=name, number=len(examples))
+        with self.program.examples_table(examples) as name:
+            yield replace(self, examples=name, example_count=len(examples))
 
 
 def _parameter_columns(shape: Shape) -> list[str]:

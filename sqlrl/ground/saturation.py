@@ -12,7 +12,7 @@ from sqlrl.catalog.layout import Layout
 from sqlrl.engine.base import QueryEngine
 from sqlrl.errors import GroundingLimitError, Parameter
 from sqlrl.ground.network import IntArray
-from sqlrl.ground.program import shown_rows
+from sqlrl.ground.program import rows_table
 from sqlrl.logic.bias import INPUT, OUTPUT, Bias, ModePlace
 from sqlrl.plan.saturation import SaturationTables, count_reached, reached
 from sqlrl.wording import counted
@@ -50,11 +50,11 @@ def saturate(
     size, width = 0, max((mode.arity for mode in bias.body), default=0)
     with ExitStack() as stack:
         rows = pa.table({"seed": _int32(np.arange(len(arguments))), "example": _int32(example)})
-        seeds = stack.enter_context(shown_rows(engine, layout, rows))
+        seeds = stack.enter_context(rows_table(engine, layout, rows))
         for level in range(1, depth + 1):
             if not known.fresh and level > 1:
                 break
-            with shown_rows(engine, layout, known.table()) as shown:
+            with rows_table(engine, layout, known.table()) as shown:
                 tables = SaturationTables(seeds, shown, types)
                 query = reached(bias.body, level, layout, tables, most=limit - size + 1)
                 if query is None:
@@ -92,11 +92,11 @@ class _Known:
         """Return the arguments that have a kind of place, with the numbers of their types."""
         return [(i, self._types[place.type]) for i, place in enumerate(places) if place.kind == kind]
 
-    def learn(self, found: IntArray, depth: int) -> None:
+    def learn(self, facts: IntArray, depth: int) -> None:
         """Take what facts make known."""
         new = []
         for number, mode in enumerate(self._bias.body):
-            rows = found[found[:, 1] == number]
+            rows = facts[facts[:, 1] == number]
             new += [(rows[:, 0], kind, rows[:, 2 + i]) for i, kind in self._places(mode.places, OUTPUT)]
         self._add(new, depth)
 

@@ -45,7 +45,7 @@ def unseen(extent: Extent) -> Unseen:
         if not count:
             continue
         combinations, touched = combinations + count, touched or Touched(extent)
-        with program.shown(query) as new:
+        with program.rows_table(query) as new:
             for instance in bound.instances:
                 touched.add(instance, *_parameters(program, bound.feature.plus, instance, new))
     return Unseen(combinations, touched.count() if touched is not None else 0)
@@ -87,7 +87,7 @@ class Touched:
         if parameters is None:
             self._read(instance, ground(bound, examples))
             return
-        with self._program.shown(parameters) as rows:
+        with self._program.rows_table(parameters) as rows:
             self._read(instance, ground(bound.with_parameters(rows, unknown), examples))
 
     def count(self) -> int:

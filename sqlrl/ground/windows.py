@@ -63,7 +63,7 @@ class Window:
 
 @dataclass(frozen=True, eq=False)
 class ExampleWindow:
-    """Some examples of a stream, not grounded; `Windows.extent.only(examples)` is what to count over."""
+    """Some examples of a stream, not grounded; `Windows.extent.restricted_to(examples)` is what to count over."""
 
     examples: IntArray  # in the order of learning
 
@@ -166,7 +166,7 @@ class Windows(Generic[Held]):
         return self.first if (number == 0 and begin == 0) or self.later is None else self.later
 
     def _expand(self, examples: IntArray) -> None:
-        with self.extent.only(examples) as some:
+        with self.extent.restricted_to(examples) as some:
             some.program.expand(some.examples)
 
     def _first_window(self, examples: IntArray) -> Held:
@@ -189,7 +189,7 @@ class Windows(Generic[Held]):
             engine = self.extent.program.engine
             engine.leave(engine.memory.arrays)
             budget = memory_budget(self.extent.program)
-        with self.extent.only(examples) as some:
+        with self.extent.restricted_to(examples) as some:
             some.program.expand(some.examples)
             held = self._ground(some, examples, budget)
         self._counted = True
@@ -316,5 +316,5 @@ def _ground(
 ) -> Grounded:
     if whole:
         return ground(extent, budget)
-    with extent.only(window) as some:
+    with extent.restricted_to(window) as some:
         return ground(some, budget)

@@ -160,21 +160,21 @@ def _check_names(value: Any, path: str) -> None:
             raise ModelError(f"{path}: the query has {shortened(repr(name))}, which is no predicate of the model{hint}")
 
 
-def _check_expansions(found: Expansions, formula: Formula, text: str, path: str) -> None:
+def _check_expansions(expansions: Expansions, formula: Formula, text: str, path: str) -> None:
     """Refuse clauses that are none of the template."""
     marked = {term.name for term in terms_of(formula) if isinstance(term, Variable) and term.plus}
     where = f"{path}: the expansions of {text}"
-    if len(set(found.variables)) < len(found.variables) or set(found.variables) != marked:
-        has = ", ".join(found.variables) or "none"
+    if len(set(expansions.variables)) < len(expansions.variables) or set(expansions.variables) != marked:
+        has = ", ".join(expansions.variables) or "none"
         expected = ", ".join(sorted(marked)) or "none, so that the rule has no expansions"
         raise ModelError(f"{where} have the variables {has}: expected its + variables, each once ({expected})")
-    if len(found.rows) != len(found.weights):
+    if len(expansions.rows) != len(expansions.weights):
         raise ModelError(
-            f"{where} have {counted(len(found.rows), 'row')} and {counted(len(found.weights), 'weight')}: expected as many"
+            f"{where} have {counted(len(expansions.rows), 'row')} and {counted(len(expansions.weights), 'weight')}: expected as many"
         )
-    for i, row in enumerate(found.rows):
-        if len(row) != len(found.variables):
-            wide = f"{counted(len(row), 'constant')} for {counted(len(found.variables), 'variable')}"
+    for i, row in enumerate(expansions.rows):
+        if len(row) != len(expansions.variables):
+            wide = f"{counted(len(row), 'constant')} for {counted(len(expansions.variables), 'variable')}"
             raise ModelError(f"{where} have in row {i} {wide}: expected as many")
 
 

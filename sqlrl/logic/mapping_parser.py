@@ -195,11 +195,11 @@ class _MappingParser(Cursor):
             raise self.source.error(ParseError, f"the type {kind.text} has no constants: leave it out", opened)
         return found
 
-    def _inside(self, opened: Token, sign: str, why: str) -> None:
+    def _inside(self, opening: Token, sign: str, why: str) -> None:
         """Step over a sign and the ends of lines around it."""
         self._skip_lines()
         if not self.at(sign):
-            raise self._unclosed(opened) if self.token.kind == END else self.unexpected(f"'{sign}'{why}")
+            raise self._unclosed(opening) if self.token.kind == END else self.unexpected(f"'{sign}'{why}")
         self.take()
         self._skip_lines()
 

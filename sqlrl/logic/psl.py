@@ -424,9 +424,9 @@ def check_rule(rule: SoftRule, predicates: Mapping[str, Predicate], query: Itera
                     )
 
 
-def wrong_arity(predicate: Predicate, found: int) -> str:
+def wrong_arity(predicate: Predicate, arguments: int) -> str:
     """Say that an atom has another number of arguments than its predicate."""
-    return f"{predicate.name} has {counted(len(predicate.arguments), 'argument')}, found {found}"
+    return f"{predicate.name} has {counted(len(predicate.arguments), 'argument')}, found {arguments}"
 
 
 def inferred(rules: Iterable[SoftRule]) -> dict[str, Predicate]:

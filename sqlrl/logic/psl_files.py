@@ -397,8 +397,8 @@ class _Configuration:
         else:
             yield value, None
 
-    def _property(self, found: _Declared, name: Node, value: Node | None) -> None:
-        key, predicate = name.value, found.name.value
+    def _property(self, declared: _Declared, name: Node, value: Node | None) -> None:
+        key, predicate = name.value, declared.name.value
         fail = self.document.fail
         if key in _FOREIGN or (key == "type" and (value is None or value.value != "StandardPredicate")):
             why = _FOREIGN.get(key, "it is computed by a neural model")
@@ -406,27 +406,27 @@ class _Configuration:
             raise self.document.source.error(UnsupportedError, problem, name.offset)
         if value is None:
             if key in ("open", "closed"):
-                if found.closed is not None:
+                if declared.closed is not None:
                     fail(f"{predicate} is declared as open or closed twice: remove one of the two", name)
-                found.closed = key == "closed"
+                declared.closed = key == "closed"
             elif key != "block":  # which hints at parallel grounding, and means nothing to the model
                 fail(f"PSL knows no property {name} of {predicate}: expected open, closed or types", name)
         elif key == "arity":
             text = self._scalar(value, f"the arity of {predicate}")
             arity = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
-            if found.arity not in (None, arity):
+            if declared.arity not in (None, arity):
                 fail(
-                    f"{predicate} is declared with {found.arity} arguments, and with {text}: remove one of the two",
+                    f"{predicate} is declared with {declared.arity} arguments, and with {text}: remove one of the two",
                     value,
                 )
-            found.arity = arity
+            declared.arity = arity
         elif key == "types":
-            found.types = tuple(self._type(each) for each in self.document.expect(value, LIST, what="types").items)
+            declared.types = tuple(self._type(each) for each in self.document.expect(value, LIST, what="types").items)
         elif key == "force-open":
             if self._scalar(value, "force-open").casefold() == "true":
-                found.closed = False
+                declared.closed = False
         elif key in ROLES:
-            found.parts += self._parts(found, key, value)
+            declared.parts += self._parts(declared, key, value)
         elif key == "options":
             for option, said in self.document.members(value, "options"):
                 self._scalar(said, f"the option {option}")
@@ -455,31 +455,31 @@ class _Configuration:
                 self.document.fail(f"there is no predicate {name}{hint}", name)
             found.parts += self._parts(found, role, value)
 
-    def _parts(self, found: _Declared, role: str, node: Node) -> list[DataPartition]:
+    def _parts(self, declared: _Declared, role: str, node: Node) -> list[DataPartition]:
         """Read a partition of a predicate, with or without its splits."""
         if node.kind != OBJECT:
-            return [self._part(found, role, "all", node)]
+            return [self._part(declared, role, "all", node)]
         parts = []
         for name, value in self.document.members(node, role):
             if name.value not in _SPLITS:
                 self.document.fail(f"PSL knows no split {name} of {role}: expected all, learn or infer", name)
-            parts.append(self._part(found, role, _SPLITS[name.value], value))
+            parts.append(self._part(declared, role, _SPLITS[name.value], value))
         return parts
 
-    def _part(self, found: _Declared, role: str, split: Split, node: Node) -> DataPartition:
+    def _part(self, declared: _Declared, role: str, split: Split, node: Node) -> DataPartition:
         items = node.items if node.kind == LIST else (node,)
         files, rows = [], []
         for each in items:
             if each.kind == LIST:
                 rows.append(each)
             else:
-                what = f"{role} of {found.name.value}: a file, or a row"
+                what = f"{role} of {declared.name.value}: a file, or a row"
                 files.append(self._path(self.document.expect(each, TEXT, what=what).value))
         texts = tuple(tuple(self._cell(cell) for cell in row.items) for row in rows)
-        self._rows.extend((found, role, row) for row in rows)
+        self._rows.extend((declared, role, row) for row in rows)
         place = f"{self.document.source.path}:{self.document.source.position(node.offset)[0]}"
         kind: Role = "observations" if role == "observations" else "targets" if role == "targets" else "truth"
-        return DataPartition(found.name.value, kind, split, tuple(files), texts, place)
+        return DataPartition(declared.name.value, kind, split, tuple(files), texts, place)
 
     def _path(self, text: str) -> Path:
         return (self.path.parent if self.path is not None else Path()) / text
@@ -501,27 +501,27 @@ class _Configuration:
         for found, role, row in self._rows:
             self._check_row(self.known.predicates[found.name.value], role, row)
 
-    def _predicate(self, found: _Declared) -> Predicate:
-        name = found.name
-        if found.types is not None and found.arity not in (None, len(found.types)):
+    def _predicate(self, declared: _Declared) -> Predicate:
+        name = declared.name
+        if declared.types is not None and declared.arity not in (None, len(declared.types)):
             self.document.fail(
-                f"{name.value} is declared with {counted(found.arity or 0, 'argument')}, and with {counted(len(found.types), 'type')}",
+                f"{name.value} is declared with {counted(declared.arity or 0, 'argument')}, and with {counted(len(declared.types), 'type')}",
                 name,
             )
-        arity = found.arity if found.types is None else len(found.types)
+        arity = declared.arity if declared.types is None else len(declared.types)
         if arity is None:
             self.document.fail(
                 f"{name.value} is declared without its number of arguments: write {name.value}/2, say", name
             )
         if not 1 <= arity <= LONGEST_CLAUSE:
             self.document.fail(f"{name.value} has {arity} arguments: expected 1 to {LONGEST_CLAUSE}", name)
-        targets = [part for part in found.parts if part.role == "targets" and (part.files or part.rows)]
-        closed = not targets if found.closed is None else found.closed
+        targets = [part for part in declared.parts if part.role == "targets" and (part.files or part.rows)]
+        closed = not targets if declared.closed is None else declared.closed
         if closed and targets:
             self.document.fail(f"{name.value} is declared as closed, and has targets: declare it as open", name)
-        if found.types is None:
+        if declared.types is None:
             return untyped(name.value, arity, closed=closed)
-        return Predicate(name.value, tuple(map(Argument, found.types)), closed)
+        return Predicate(name.value, tuple(map(Argument, declared.types)), closed)
 
     def _check_row(self, predicate: Predicate, role: str, row: Node) -> None:
         arity = len(predicate.arguments)

@@ -232,17 +232,17 @@ class _MappedClause:
     key: object
 
 
-def _merged(outcomes: Sequence[_MappedClause | Dropped]) -> tuple[tuple[Rule, ...], tuple[Dropped, ...]]:
+def _merged(mapped: Sequence[_MappedClause | Dropped]) -> tuple[tuple[Rule, ...], tuple[Dropped, ...]]:
     """Return each clause once as a rule, and what is dropped: those that are the same as another one are, too."""
     groups: dict[object, list[_MappedClause]] = {}
-    for each in outcomes:
+    for each in mapped:
         if isinstance(each, _MappedClause):
             groups.setdefault(each.key, []).append(each)
     # A hard clause makes the same one with a weight superfluous.
     stays = {key: next((x for x in group if x.source.hard), group[0]) for key, group in groups.items()}
     rules: list[Rule] = []
     dropped: list[Dropped] = []
-    for each in outcomes:
+    for each in mapped:
         if isinstance(each, Dropped):
             dropped.append(each)
         elif each is stays[each.key]:

@@ -110,7 +110,7 @@ class TermPlanner:
         self._parts: dict[object, ConjunctionUse] = {}
         self._planned = 0
 
-    def flips(self, predicate: str, shape: Shape | None = None) -> list[FlipTerm]:
+    def flip_terms(self, predicate: str, shape: Shape | None = None) -> list[FlipTerm]:
         """Return the terms of the numbers of groundings in which a predicate's atoms decide; more than `MOST_TERMS` are a GroundingLimitError."""
         # The clause, without quantifiers, may be given with other signs: what is counted is the same.
         shape = shape or self.bound.shape

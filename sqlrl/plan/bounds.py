@@ -91,7 +91,7 @@ def _joined(
     same = [x for x in whole.shape.equalities if not x.positive and {x.left, x.right} <= {*variables, *parameters}]
     bound = reduced(whole, [*(ShapeLiteral(x.predicate, False, x.terms) for x in known), *same])
     asked = [slot for slot in whole.restricted if slot.parameter or slot in variables]
-    plan = replace(clause_plan(bound, examples), variables=tuple(variables), asked=tuple(asked))
+    plan = replace(clause_plan(bound, examples), variables=tuple(variables), example_slots=tuple(asked))
     factors = []
     for literal in bound.shape.literals:
         alias, info = f"f{plan.steps.fresh()}", whole.info(literal)

@@ -56,12 +56,12 @@ class CountPlan:
     # The variables that range over their domains.
     variables: tuple[Slot, ...]
     # The example terms that must be among `examples`.
-    asked: tuple[Slot, ...]
+    example_slots: tuple[Slot, ...]
     # The table of the clauses that are counted each by itself.
     parameters: TableName | None = None
     # Different rows of the parameter table are counted apart. Clauses of one formula that share a shape, as those of `P(A) <=> P(B)` do, have
     # the same number; those of `P(x, A) <=> P(y, A)` are equal rows, and counted once.
-    apart: bool = False
+    by_row: bool = False
     # Kept variables that a count by clause has columns for.
     by: GroupColumns = ()
     # A factor that brings further columns.
@@ -70,7 +70,7 @@ class CountPlan:
     @property
     def keys(self) -> tuple[str, ...]:
         """The columns of the parameter table that a count is for."""
-        return () if self.parameters is None else parameter_keys(self.bound.shape, apart=self.apart)
+        return () if self.parameters is None else parameter_keys(self.bound.shape, apart=self.by_row)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ class CountPlan:
         domains = [*self._domains(literals), *self._constants(mentioned, same)]
         if self.examples is not None:
             rows = bound.layout.example_count
-            asked = [filter_source(self.examples, slot, f"x{self.steps.fresh()}") for slot in self.asked]
+            asked = [filter_source(self.examples, slot, f"x{self.steps.fresh()}") for slot in self.example_slots]
             domains += [Factor(source, None, rows) for source in asked]
         kept, variables = ([*dict.fromkeys(map(same.find, slots))] for slots in (self.kept_slots, self.variables))
         if not bound.layout.sized:
@@ -178,7 +178,7 @@ class CountPlan:
             one = exp.select(named(integer(1), "one")).where(some_example(self.bound, self.examples))
             found.append(Factor(SlotSource(subquery(one, alias), alias, ()), None, 1))
         if self.parameters is not None:
-            source = parameter_source(self.parameters, self.bound.shape, apart=self.apart)
+            source = parameter_source(self.parameters, self.bound.shape, apart=self.by_row)
             found.append(_renamed(Factor(source, None, 1), term.same))
         return replace(term, factors=tuple(found))
 
@@ -219,7 +219,7 @@ def part_plan(
     return replace(
         clause_plan(reduced(bound, some), examples, tuple(pair for pair in by if pair[1] in own)),
         variables=tuple(slot for slot in bound.variables if slot in own),
-        asked=tuple(slot for slot in bound.restricted if slot in used),
+        example_slots=tuple(slot for slot in bound.restricted if slot in used),
         parameters=bound.parameters if any(slot.parameter for slot in used) else None,
     )
 

@@ -26,7 +26,7 @@ from sqlrl.plan.disjuncts import renamed
 from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import OBSERVED, SlotSource
-from sqlrl.plan.tuples import holding
+from sqlrl.plan.tuples import Conjunction, holding
 
 MOST_ORDERED = 4
 """Up to so many literals of one predicate all orders are tried for the least; of more, equal conjunctions may be counted twice."""
@@ -254,16 +254,17 @@ def _counted(number: int, conjunction: CountedConjunction, plan: CountPlan, widt
     return query.where(exp.NEQ(this=column(total.weight, alias), expression=integer(0)))
 
 
-def _group_factor(plan: CountPlan, found: GroupRelation) -> Factor:
+def _group_factor(plan: CountPlan, relation: GroupRelation) -> Factor:
     """Return the relation of an existential group as a factor."""
-    group, bound, anchor = found.group, plan.bound, found.anchor
+    group, bound, anchor = relation.group, plan.bound, relation.anchor
     if anchor is None:
         true = partial(true_tuples, bound, world=OBSERVED, examples=plan.examples)
         return factor_of(bound, group, true, plan.steps)
     outer, own = outer_slots(bound, group), tuple(dict.fromkeys(anchor.terms))
-    inside = [slot for slot in found.inside if slot not in own]
+    inside = [slot for slot in relation.inside if slot not in own]
     shown = tuple(dict.fromkeys((*outer, *own)))
-    witnesses = holding(bound, shown, group.literals, group.equalities, OBSERVED, inside=inside, examples=plan.examples)
+    conjunction = Conjunction(shown, group.literals, group.equalities, inside)
+    witnesses = holding(bound, conjunction, OBSERVED, examples=plan.examples)
     alias = f"o{plan.steps.fresh()}"
     keys = [column(f"x{i}", f"{alias}w") for i in range(len(outer))]
     least = [exp.Min(this=column(f"x{shown.index(slot)}", f"{alias}w")) for slot in anchor.terms]
@@ -271,7 +272,7 @@ def _group_factor(plan: CountPlan, found: GroupRelation) -> Factor:
     query = exp.select(*(named(x, name) for x, name in zip((*keys, *least), names, strict=True)))
     query = query.from_(subquery(witnesses, f"{alias}w")).group_by(*(key.copy() for key in keys))
     query = query.having(exp.EQ(this=star_count(), expression=integer(1)))
-    columns = tuple(zip(names, found.slots(bound), strict=True))
+    columns = tuple(zip(names, relation.slots(bound), strict=True))
     return Factor(SlotSource(subquery(query, alias), alias, columns), None, bound.info(anchor).rows + 1)
 
 

@@ -68,7 +68,7 @@ def independent_counts(bound: BoundShape, examples: TableName | None, by: GroupC
     plans = [part_plan(bound, examples, slots, mine, by=by) for slots, mine in groups]
     # A product of sums over the rows of a clause would not be the sum of their products.
     apart = sum(plan.parameters is not None for plan in plans) > 1
-    return [replace(plan, apart=apart) for plan in plans]
+    return [replace(plan, by_row=apart) for plan in plans]
 
 
 def multiplied(counts: Sequence[exp.Select], keys: Sequence[str] = ("clause",), by: Sequence[str] = ()) -> exp.Select:
@@ -117,13 +117,13 @@ def _enumerated(bound: BoundShape, plan: CountPlan, world: World) -> exp.Select:
     shape = plan.bound.shape
     body = QueryBody(bound, "e")
     if plan.parameters is not None:
-        body.join(parameter_source(plan.parameters, shape, apart=plan.apart))
+        body.join(parameter_source(plan.parameters, shape, apart=plan.by_row))
     for literal in negative_literals(shape):
         body.join(true_source(bound, body, literal, world))
         body.learn_domains(literal)
     for slot in plan.variables:
         body.require(slot)
-    body.restrict(plan.examples, plan.asked)
+    body.restrict(plan.examples, plan.example_slots)
     for literal in (x for x in shape.literals if x.positive):
         body.without(true_source(bound, body, literal, world))
     for group in shape.exists:
@@ -140,7 +140,7 @@ def enumerated_by_count(bound: BoundShape, world: World, examples: TableName | N
     """Plan, with the columns of `count_violated`, how many groundings it enumerates of each part with too many positive literals."""
     found = []
     for part in filter(_is_enumerated, independent_counts(bound, examples)):
-        plan = replace(part, parameters=bound.parameters, apart=False)
+        plan = replace(part, parameters=bound.parameters, by_row=False)
         true = partial(true_tuples, bound, world=world, examples=examples)
         factors = [factor_of(plan.bound, x, true, plan.steps) for x in negative_literals(plan.bound.shape)]
         found.append(plan.total([plan.query(factors)]))
@@ -171,7 +171,7 @@ def violated_parts(
             counts.append(_enumerated(bound, plan, world))
         else:
             counts.append(plan.total([plan.query(*term) for term in _products(bound, plan, world)]))
-    return counts, parameter_keys(bound.shape, apart=plans[0].apart)
+    return counts, parameter_keys(bound.shape, apart=plans[0].by_row)
 
 
 def joined_by_count(bound: BoundShape, world: World, examples: TableName | None, by: GroupColumns) -> list[exp.Select]:

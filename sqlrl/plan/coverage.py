@@ -186,18 +186,26 @@ def ways(pattern: CoveragePattern, loose: Sequence[int]) -> tuple[str, ...]:
     return (*(f"p{i}" for i in loose), *(f"x{i}" for i in places))
 
 
-def _counted_facts(
-    number: int, pattern: CoveragePattern, info: PredicateInfo, tables: CoverageTables, alias: str
-) -> exp.Subquery:
+@dataclass(frozen=True)
+class _Member:
+    """A pattern of a layer, with its number there and its predicate."""
+
+    number: int
+    pattern: CoveragePattern
+    info: PredicateInfo
+    tables: CoverageTables
+
+
+def _counted_facts(member: _Member) -> exp.Subquery:
     """Count (`n`) the facts of a groupable pattern that agree in the `ways` of its loose parents and in all that is left to be joined."""
-    names = argument_columns(info)
+    pattern, info, names = member.pattern, member.info, argument_columns(member.info)
     conditions = _repeated(pattern, names)
     found: exp.Select | None = None
     for i in range(len(pattern.loose)):
         # Those whose parent is still to come are kept until then.
         kept = [names[j] for j in sorted([*pattern.remaining, *_bound(pattern, pattern.loose[i + 1 :])])]
         source = table(info.facts, _FACTS) if found is None else subquery(found, _FACTS)
-        found = _without_parent(number, pattern, i, names, source, kept, tables)
+        found = _without_parent(member, i, source, kept)
         if i == 0 and conditions:
             found.where(conjunction(conditions), copy=False)
     if found is None:
@@ -207,19 +215,12 @@ def _counted_facts(
         if conditions:
             found.where(conjunction(conditions), copy=False)
         found.group_by(*(column(name, _FACTS) for name in kept), copy=False)
-    return subquery(found, alias)
+    return subquery(found, _FACTS)
 
 
-def _without_parent(
-    number: int,
-    pattern: CoveragePattern,
-    i: int,
-    names: Sequence[str],
-    source: exp.Table | exp.Subquery,
-    kept: Sequence[str],
-    tables: CoverageTables,
-) -> exp.Select:
+def _without_parent(member: _Member, i: int, source: exp.Table | exp.Subquery, kept: Sequence[str]) -> exp.Select:
     """Sum the i-th loose parent out of facts, or of what the parents before it have left of them, which is counted."""
+    pattern, names = member.pattern, argument_columns(member.info)
     before, known = ways(pattern, pattern.loose[:i]) if i else (), ways(pattern, pattern.loose[: i + 1])
     bound = _bound(pattern, [pattern.loose[i]])
     same = [name for name in known if name in (f"p{pattern.loose[i]}", *(f"x{j}" for j in bound))]
@@ -236,30 +237,29 @@ def _without_parent(
         total = exp.Mul(this=total, expression=column(COUNT, _FACTS))
     shown = [*(column(name, owner) for name in known), *(column(name, _FACTS) for name in kept)]
     query = exp.select(*shown, named(exp.Sum(this=total), COUNT))
-    query = query.from_(_grouped_parent(number, pattern.loose[i], bound, same, tables), copy=False)
+    query = query.from_(_grouped_parent(member, pattern.loose[i], bound, same), copy=False)
     if owner == _LAYER:
         own = conjunction([column(name, _PARENT).eq(column(name, _LAYER)) for name in same])
-        join(query, _distinct_ways(number, known, tables), own, "INNER")
+        join(query, _distinct_ways(member, known), own, "INNER")
     join(query, source, conjunction(conditions), "INNER")
     return query.group_by(*(x.copy() for x in shown), copy=False)
 
 
-def _distinct_ways(number: int, names: Sequence[str], tables: CoverageTables) -> exp.Subquery:
+def _distinct_ways(member: _Member, names: Sequence[str]) -> exp.Subquery:
     """Select the ways in which the components of a pattern join some parents, each once."""
-    query = exp.select(*(column(name, "q") for name in names)).from_(table(tables.layer, "q"), copy=False).distinct()
-    return subquery(query.where(column("pattern", "q").eq(integer(number)), copy=False), _LAYER)
+    query = exp.select(*(column(name, "q") for name in names)).from_(table(member.tables.layer, "q"), copy=False)
+    mine = column("pattern", "q").eq(integer(member.number))
+    return subquery(query.distinct().where(mine, copy=False), _LAYER)
 
 
-def _grouped_parent(
-    number: int, parent: int, bound: Sequence[int], same: Sequence[str], tables: CoverageTables
-) -> exp.Subquery:
+def _grouped_parent(member: _Member, parent: int, bound: Sequence[int], same: Sequence[str]) -> exp.Subquery:
     """Count the bindings of loose parents that agree in what the literal takes of them (`v`), for each way to take it."""
     values = [element(column("places", _BINDINGS), column(f"x{i}", _LAYER)) for i in bound]
     shown = [named(column(name, _LAYER), name) for name in same]
     shown += [named(value, f"v{i}") for i, value in zip(bound, values, strict=True)]
-    query = exp.select(*shown, named(star_count(), COUNT)).from_(_distinct_ways(number, same, tables), copy=False)
+    query = exp.select(*shown, named(star_count(), COUNT)).from_(_distinct_ways(member, same), copy=False)
     mine = column("component", _BINDINGS).eq(column(f"p{parent}", _LAYER))
-    join(query, table(tables.wanted, _BINDINGS), mine, "INNER")
+    join(query, table(member.tables.wanted, _BINDINGS), mine, "INNER")
     # By place: names alone would be columns of the tables.
     places = [exp.Literal.number(i + 1) for i in range(len(shown))]
     return subquery(query.group_by(*places, copy=False), _PARENT)
@@ -287,7 +287,7 @@ def layer_bindings(
     patterns: Sequence[CoveragePattern], layout: Layout, tables: CoverageTables, most: int
 ) -> exp.Select:
     """Plan at most `most` bindings of a layer: a row for each assignment of a component's variables, as the table of bindings has them."""
-    branches = [_branch(i, pattern, layout, tables) for i, pattern in enumerate(patterns)]
+    branches = [_branch(member) for member in _members(patterns, layout, tables)]
     found = exp.select(*(column(name, "b") for name in tables.columns)).from_(
         subquery(union_all(branches), "b"), copy=False
     )
@@ -299,26 +299,22 @@ def layer_counts(
 ) -> exp.Select:
     """Plan how many bindings the components of a layer have: `component`, `key`, `n` (64 bits, an overflow is an error), in order."""
     # The facts of `grouped` patterns, all groupable, are counted before they meet the parents.
-    branches = [
-        _branch(i, pattern, layout, tables, counted=True, grouped=i in grouped) for i, pattern in enumerate(patterns)
-    ]
+    members = _members(patterns, layout, tables)
+    branches = [_branch(member, counted=True, grouped=member.number in grouped) for member in members]
     query = exp.select(*(column(name, "b") for name in ("component", "key", "n")))
     query = query.from_(subquery(union_all(branches), "b"), copy=False)
     order = [exp.Ordered(this=column(name, "b"), nulls_first=False) for name in ("component", "key")]
     return query.order_by(*order, copy=False)
 
 
-def _branch(
-    number: int,
-    pattern: CoveragePattern,
-    layout: Layout,
-    tables: CoverageTables,
-    *,
-    counted: bool = False,
-    grouped: bool = False,
-) -> exp.Select:
+def _members(patterns: Sequence[CoveragePattern], layout: Layout, tables: CoverageTables) -> list[_Member]:
+    return [_Member(i, x, layout.predicates[x.predicate], tables) for i, x in enumerate(patterns)]
+
+
+def _branch(member: _Member, *, counted: bool = False, grouped: bool = False) -> exp.Select:
     """Select the bindings of the components of one pattern, or their number."""
-    info, first = layout.predicates[pattern.predicate], pattern.facts_first
+    number, pattern, info, tables = member.number, member.pattern, member.info, member.tables
+    first = pattern.facts_first
     heads, parts = _parents(pattern)
     places = [column("places", f"p{i}") for i in range(len(parts))]
     new: dict[int, exp.Column] = {}
@@ -347,7 +343,7 @@ def _branch(
         conditions += [_is(column(name, _FACTS), column(name, _LAYER)) for name in ways(pattern, pattern.loose)]
     on = conjunction(conditions)
     if not first:
-        facts = _counted_facts(number, pattern, info, tables, _FACTS) if grouped else table(info.facts, _FACTS)
+        facts = _counted_facts(member) if grouped else table(info.facts, _FACTS)
         join(query, facts, on, "CROSS" if on is None else "INNER")
     elif on is not None:
         query.where(on, copy=False)

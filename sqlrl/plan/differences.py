@@ -18,7 +18,7 @@ from sqlrl.plan.disjuncts import AtomDisjunct, is_open, negative_literals, posit
 from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import SlotSource, World, changed_rows
-from sqlrl.plan.tuples import holding
+from sqlrl.plan.tuples import Conjunction, holding
 
 MOST_CHANGING = 4
 """A difference has a term for each literal of each of these terms; past this many positive disjuncts both worlds are counted."""
@@ -100,7 +100,9 @@ class _Changes:
             change = self.factor(literal).source
             closed = [x for x in group.literals if x.positive and not bound.info(x).open]
             source = SlotSource(cte(change.relation.name, "t"), "t", change.columns)
-            queries.append(holding(bound, outer, closed, (), self.first, examples=self.examples, within=source))
+            queries.append(
+                holding(bound, Conjunction(outer, closed), self.first, examples=self.examples, within=source)
+            )
         name = self.steps.add("t", union_all(queries))
         alias = f"i{self.steps.fresh()}"
         query = exp.select("*").distinct().from_(cte(name))

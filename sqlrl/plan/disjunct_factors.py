@@ -13,7 +13,7 @@ from sqlrl.plan.disjuncts import AtomDisjunct, Disjunct, negative_literals, spli
 from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import SlotSource, World, absent, fact_source, selected, true_rows
-from sqlrl.plan.tuples import holding
+from sqlrl.plan.tuples import Conjunction, holding
 
 TrueTuples = Callable[[AtomDisjunct], tuple[exp.Query, int]]
 """Which tuples of a literal or group count as true, and a bound on their number."""
@@ -40,10 +40,7 @@ def witnessed_tuples(
 ) -> tuple[exp.Query, int]:
     """Select the distinct outer slots, among those of `within`, for which an existential group has a witness in a world."""
     outer = outer_slots(bound, group)
-    inside = [Slot(False, i) for i in group.variables]
-    query = holding(
-        bound, outer, group.literals, group.equalities, world, inside=inside, examples=examples, within=within
-    )
+    query = holding(bound, Conjunction.of(group, outer), world, examples=examples, within=within)
     rows = 1
     for slot in outer:
         rows *= max(domain_size(bound, slot), 1)

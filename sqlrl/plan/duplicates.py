@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, star_count, subquery, union_all
-from sqlrl.plan.leaks import AuditedTarget, FactView, kept, parts_of_entities, parts_of_examples
+from sqlrl.plan.leaks import AuditedTarget, FactView, parts_of_entities, parts_of_examples, relation
 
 LEAST = 3
 """Facts that a unit must have to be compared."""
@@ -39,7 +39,7 @@ class Units:
     def sources(self) -> list[tuple[FactView, str, int | None]]:
         """The views of facts that units have, the column that holds the unit, and its argument."""
         if not self.places:
-            return [(f, f.example_column, f.own) for f in self.facts if f.example_column is not None]
+            return [(f, f.example_column, f.example_place) for f in self.facts if f.example_column is not None]
         kind = self.target.types[self.places[0]]
         return [(f, f.columns[j], j) for f in self.facts for j, type_ in enumerate(f.types) if type_ == kind]
 
@@ -81,7 +81,7 @@ def unit_count(units: Units) -> exp.Select:
     query = exp.select(named(exp.Count(this=exp.Distinct(expressions=[column("unit", "p")])), "n"))
     query = query.from_(subquery(units.parts(), "p"))
     on = conjunction([column("run", "s").eq(integer(units.target.run)), column("test", "s").eq(column("part", "p"))])
-    return join(query, kept(units.target.schema, "audit_seen", "s"), on, "INNER")
+    return join(query, relation(units.target.schema, "audit_seen", "s"), on, "INNER")
 
 
 def equal_units(units: Units) -> exp.Select:
@@ -98,7 +98,7 @@ def equal_units(units: Units) -> exp.Select:
     query = exp.select(column("unit", "w"), named(exp.Min(this=column("unit", "g")), "twin")).from_(_step("whole", "w"))
     query = join(query, _step("placed", "p"), column("unit", "p").eq(column("unit", "w")), "INNER")
     query = join(query, _step("alike", "g"), column("facts", "g").eq(column("facts", "w")), "INNER")
-    query = join(query, kept(units.target.schema, "audit_seen", "s"), _seen(units, "p", "g"), "INNER")
+    query = join(query, relation(units.target.schema, "audit_seen", "s"), _seen(units, "p", "g"), "INNER")
     query = _fresh(units, query, "w").group_by(column("unit", "w")).order_by(column("unit", "w"))
     return _with_steps(query, {**_sized_steps(units, places=True, tries=1, surely=0), "whole": whole, "alike": group})
 
@@ -207,7 +207,7 @@ def _candidates(units: Units) -> exp.Select:
     query = exp.select(*shown).from_(_step("met", "m"))
     query = join(query, _step("placed", "p"), column("unit", "p").eq(column("unit", "m")), "INNER")
     query = join(query, _step("placed", "q"), column("unit", "q").eq(column("twin", "m")), "INNER")
-    query = join(query, kept(units.target.schema, "audit_seen", "s"), _seen(units, "p", "q"), "INNER")
+    query = join(query, relation(units.target.schema, "audit_seen", "s"), _seen(units, "p", "q"), "INNER")
     return _fresh(units, query, "m").distinct()
 
 
@@ -219,7 +219,7 @@ def _fresh(units: Units, query: exp.Select, alias: str) -> exp.Select:
     own = conjunction(
         [column("run", "t").eq(integer(units.target.run)), column("training", "t").eq(column("part", "o"))]
     )
-    again = join(again, kept(units.target.schema, "audit_seen", "t"), own, "INNER").distinct()
+    again = join(again, relation(units.target.schema, "audit_seen", "t"), own, "INNER").distinct()
     on = conjunction([column("unit", "k").eq(column("unit", alias)), column("part", "k").eq(column("part", "p"))])
     query = join(query, subquery(again, "k"), on, "LEFT")
     return query.where(exp.Is(this=column("unit", "k"), expression=exp.null()))

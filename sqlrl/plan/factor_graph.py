@@ -95,11 +95,11 @@ def _open_terms(plan: CountPlan, literal: ShapeLiteral) -> list[exp.Select]:
     assert info.atoms is not None
     source = SlotSource(table(info.atoms, alias), alias, plan.bound.columns(literal))
     each = plan.for_rows_of(Pivot(Factor(source, None, info.atom_count), ("example", "atom")))
-    return _terms(each, _may_hold, _must_hold, opened=literal)
+    return _terms(each, _may_hold, _must_hold, open_literal=literal)
 
 
 def _terms(
-    plan: CountPlan, true: OpenTuples, barred: OpenTuples, *, sign: int = 1, opened: ShapeLiteral | None = None
+    plan: CountPlan, true: OpenTuples, barred: OpenTuples, *, sign: int = 1, open_literal: ShapeLiteral | None = None
 ) -> list[exp.Select]:
     """Plan inclusion-exclusion over positive disjuncts: negative open literals have tuples of `true`, positive ones must have none of `barred`."""
     bound, steps = plan.bound, plan.steps
@@ -110,10 +110,10 @@ def _terms(
             return of_open(bound, each)
         return true_tuples(bound, each, OBSERVED, plan.examples)
 
-    # The literal `opened` has a query atom: what the plan counts for.
-    positive = [x for x in split_positive(bound)[1] if x is not opened and not _is_empty(bound, x, barred)]
+    # The literal `open_literal` has a query atom: what the plan counts for.
+    positive = [x for x in split_positive(bound)[1] if x is not open_literal and not _is_empty(bound, x, barred)]
     # Where a positive literal always has a query atom, joining it changes nothing, but lets other variables be summed out.
-    certain = [x for x in open_literals(bound) if x.positive and x is not opened and _always_open(bound, x)]
+    certain = [x for x in open_literals(bound) if x.positive and x is not open_literal and _always_open(bound, x)]
     asked = examples_of(bound, plan.examples)
     terms = []
     for factors, chosen, flip in products(bound, steps, partial(tuples, true), partial(tuples, barred), positive):

@@ -27,14 +27,14 @@ def _tied(bound: BoundShape, examples: TableName | None, by: GroupColumns) -> li
     found = [part_plan(bound, examples, slots, by=by) for slots in tied]
     asked = () if examples is None else bound.restricted
     rest = frozenset(bound.variables).difference(*tied)
-    further = [slot for slot in asked if not any(slot in each.asked for each in found)]
+    further = [slot for slot in asked if not any(slot in each.example_slots for each in found)]
     last = part_plan(bound, examples, rest, further=further)
     return found if found and not (last.variables or further) else [*found, last]
 
 
 def _has_whole_type(plan: CountPlan) -> bool:
     """Whether what is counted are the values of one variable, by itself, that has all constants of its type."""
-    free = plan.examples is None or not (plan.asked or plan.bound.undivided)
+    free = plan.examples is None or not (plan.example_slots or plan.bound.undivided)
     return free and len(plan.variables) == len(plan.by) == 1 and not plan.bound.owners.get(plan.variables[0])
 
 

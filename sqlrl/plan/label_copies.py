@@ -20,7 +20,7 @@ class Claim:
     # Pairs of an argument of the target and the argument of the predicate that is the same constant.
     places: tuple[tuple[int, int], ...]
     # The argument of the predicate that is one constant; its other ones are anything.
-    fixed: int | None = None
+    constant_place: int | None = None
 
     def text(self, constant: str | None = None, names: tuple[str, ...] = ()) -> str:
         """Return it as users read it; `names` are those of the target's arguments."""
@@ -30,13 +30,13 @@ class Claim:
             if j in of:
                 parts.append(names[of[j]] if names else f"argument {of[j] + 1}")
             else:
-                parts.append(repr(constant) if j == self.fixed else "_")
+                parts.append(repr(constant) if j == self.constant_place else "_")
         return f"{self.facts.predicate}({', '.join(parts)})"
 
 
 def claims(target: AuditedTarget, facts: FactView) -> Iterator[Claim]:
     """Yield the readings of a predicate: each choice of its arguments for some of the target's, of their types."""
-    inside = target.own is not None and facts.own is not None
+    inside = target.example_place is not None and facts.example_place is not None
     # With the example in a column a fact may speak of an example as a whole.
     least = 0 if facts.example is not None else 1
     for size in range(min(len(target.types), len(facts.types)), least - 1, -1):
@@ -46,7 +46,7 @@ def claims(target: AuditedTarget, facts: FactView) -> Iterator[Claim]:
                 if any(target.types[i] != facts.types[j] for i, j in places):
                     continue
                 # Where both have the example in an argument, it is the same one.
-                if inside and (target.own, facts.own) not in places:
+                if inside and (target.example_place, facts.example_place) not in places:
                     continue
                 yield Claim(facts, places)
                 for j in range(len(facts.types)):
@@ -100,13 +100,13 @@ def _agreement(target: AuditedTarget, claim: Claim, number: int) -> exp.Select:
     on = conjunction([column(name, "c").eq(column(name, "g")) for name in names])
     said = exp.Sum(this=column("atoms", "g"))
     right = exp.Sum(this=column("true_atoms", "g"))
-    constant: exp.Expression = exp.cast(exp.null(), "text") if claim.fixed is None else column("constant", "c")
+    constant: exp.Expression = exp.cast(exp.null(), "text") if claim.constant_place is None else column("constant", "c")
     query = exp.select(
         named(integer(number), "claim"), named(constant, "constant"), named(said, "said"), named(right, "right")
     )
     groups = exp.table_(_group_name(claim), quoted=True).as_("g", quoted=True)
     query = join(query.from_(subquery(_said(target, claim), "c")), groups, on, "INNER")
-    return query if claim.fixed is None else query.group_by(column("constant", "c"))
+    return query if claim.constant_place is None else query.group_by(column("constant", "c"))
 
 
 def _group_name(claim: Claim) -> str:
@@ -144,8 +144,8 @@ def _said(target: AuditedTarget, claim: Claim, constant: str | None = None) -> e
     query = query.select(*(named(column(facts.columns[j], "p"), f"k{i}") for i, j in claim.places))
     if facts.example is not None:
         query = query.select(named(column(facts.example, "p"), "example"))
-    if claim.fixed is not None:
-        value = column(facts.columns[claim.fixed], "p")
+    if claim.constant_place is not None:
+        value = column(facts.columns[claim.constant_place], "p")
         query = (
             query.select(named(value, "constant")) if constant is None else query.where(value.eq(exp.convert(constant)))
         )

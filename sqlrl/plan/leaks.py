@@ -40,7 +40,7 @@ class AuditedTarget:
     # Of its arguments.
     types: tuple[str, ...]
     # The argument that holds the example.
-    own: int | None = None
+    example_place: int | None = None
     # Types whose constants stand in so many examples that they are places in them, such as positions, and no entities.
     common: frozenset[str] = frozenset()
     # Types of which each constant stands in one example alone: elsewhere the same thing has another name.
@@ -52,7 +52,9 @@ class AuditedTarget:
     def entities(self) -> tuple[int, ...]:
         """The arguments that hold entities, which may be the same in several atoms and examples."""
         return tuple(
-            i for i, kind in enumerate(self.types) if i not in self.block and i != self.own and kind not in self.common
+            i
+            for i, kind in enumerate(self.types)
+            if i not in self.block and i != self.example_place and kind not in self.common
         )
 
     @property
@@ -71,26 +73,26 @@ class FactView:
     columns: tuple[str, ...]  # One for each argument, as in `types`.
     types: tuple[str, ...]
     example: str | None = None  # The column beside the arguments that holds the example.
-    own: int | None = None  # The argument that holds the example.
+    example_place: int | None = None  # The argument that holds the example.
     value: str | None = None  # The column of soft truths.
 
     @property
     def example_column(self) -> str | None:
         """The column that holds the example, whichever it is."""
-        return self.example if self.own is None else self.columns[self.own]
+        return self.example if self.example_place is None else self.columns[self.example_place]
 
     @property
     def of_all(self) -> bool:
         """Whether the facts belong to no example."""
-        return self.example is None and self.own is None
+        return self.example is None and self.example_place is None
 
     def rows(self, schema: str, alias: str) -> exp.Select:
         """Return a query of its true facts, without columns yet."""
-        query = exp.select().from_(kept(schema, self.view, alias))
+        query = exp.select().from_(relation(schema, self.view, alias))
         return query if self.value is None else query.where(column(self.value, alias) >= exp.Literal.number("0.5"))
 
 
-def kept(schema: str, name: str, alias: str) -> exp.Table:
+def relation(schema: str, name: str, alias: str) -> exp.Table:
     """Return a table or view of sqlrl's schema as users write it."""
     return aliased_table(exp.table_(name, db=schema, quoted=True), alias)
 
@@ -108,7 +110,7 @@ def narrowed(query: exp.Select, *conditions: exp.Expression) -> exp.Select:
 
 def atoms(target: AuditedTarget, alias: str, *, labelled: bool = False) -> exp.Select:
     """Return a query of the atoms under audit, without columns yet."""
-    query = narrowed(exp.select().from_(kept(target.schema, "audit_atom", alias)), _of_run(target, alias))
+    query = narrowed(exp.select().from_(relation(target.schema, "audit_atom", alias)), _of_run(target, alias))
     return narrowed(query, _labelled(alias)) if labelled else query
 
 
@@ -195,7 +197,7 @@ def _reverses(target: AuditedTarget, pair: tuple[int, int], *, across: bool) -> 
     swapped = {first: second, second: first}
     same = [column("run", "b").eq(column("run", "a"))]
     same += [argument("b", i).eq(argument("a", swapped.get(i, i))) for i in range(len(target.types))]
-    query = join(atoms(target, "a"), kept(target.schema, "audit_atom", "b"), conjunction(same), "INNER")
+    query = join(atoms(target, "a"), relation(target.schema, "audit_atom", "b"), conjunction(same), "INNER")
     narrowed(query, argument("a", first).neq(argument("a", second)))
     return _seen(target, query, "a", "b") if across else query
 
@@ -261,7 +263,7 @@ def naming_facts(target: AuditedTarget, facts: FactView, place: int) -> exp.Sele
     query = facts.rows(target.schema, "p")
     for alias, name in (("t", facts.columns[place]), ("r", own)):
         on = conjunction([_of_run(target, alias), column("example", alias).eq(column(name, "p"))])
-        query = join(query, kept(target.schema, "audit_atom", alias), on, "INNER")
+        query = join(query, relation(target.schema, "audit_atom", alias), on, "INNER")
     query = _seen(target, query, "t", "r")
     shown = [column(name, "p") for name in facts.columns]
     return query.select(*shown).distinct().order_by(*(node.copy() for node in shown))
@@ -272,7 +274,12 @@ def facts_of_all(target: AuditedTarget, facts: FactView, places: Sequence[tuple[
     # `places` are pairs of an argument of the target and one of the fact.
     keys = [(argument("a", i), column(facts.columns[j], "p")) for i, j in places]
     query = _shown(
-        join(atoms(target, "a"), kept(target.schema, facts.view, "p"), conjunction([b.eq(a) for a, b in keys]), "INNER")
+        join(
+            atoms(target, "a"),
+            relation(target.schema, facts.view, "p"),
+            conjunction([b.eq(a) for a, b in keys]),
+            "INNER",
+        )
     )
     narrowed(query, exp.In(this=column("part", "a"), query=exp.Subquery(this=_tested_parts(target))))
     if facts.value is not None:
@@ -310,7 +317,7 @@ def _labelled(alias: str) -> exp.Expression:
 
 def _tested_parts(target: AuditedTarget) -> exp.Select:
     """Return the parts that a fold tests."""
-    return exp.select(column("test", "s")).from_(kept(target.schema, "audit_seen", "s")).where(_of_run(target, "s"))
+    return exp.select(column("test", "s")).from_(relation(target.schema, "audit_seen", "s")).where(_of_run(target, "s"))
 
 
 def _seen(target: AuditedTarget, query: exp.Select, test: str | None, training: str | None) -> exp.Select:
@@ -318,7 +325,7 @@ def _seen(target: AuditedTarget, query: exp.Select, test: str | None, training: 
     on = [_of_run(target, "s")]
     on += [column("test", "s").eq(column("part", test))] if test is not None else []
     on += [column("training", "s").eq(column("part", training))] if training is not None else []
-    return join(query, kept(target.schema, "audit_seen", "s"), conjunction(on), "INNER")
+    return join(query, relation(target.schema, "audit_seen", "s"), conjunction(on), "INNER")
 
 
 def _shown(query: exp.Select) -> exp.Select:

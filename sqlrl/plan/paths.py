@@ -278,7 +278,7 @@ class PathSearch:
     # Sequences that cannot connect so many targets are left out.
     least: int
     # The relation of the targets, if some of them are facts of the graph, which their own walks do without.
-    own: int | None = None
+    target_relation: int | None = None
     # Whether the fact the other way is as much the target's own.
     symmetric: bool = False
 
@@ -588,7 +588,7 @@ def _conditions(
     if search.simple:
         found += [left.copy().neq(right.copy()) for left in walk[:-1] for right in back[1:]]
     # A walk between different entities that visits none twice takes the edge between them in one step or never.
-    if search.own is None or (search.simple and not stopped and len(walk) + max(len(back) - 1, 0) > 2):
+    if search.target_relation is None or (search.simple and not stopped and len(walk) + max(len(back) - 1, 0) > 2):
         return found
     entities = [*walk, *back[1:]]
     if not one.forward:
@@ -609,9 +609,9 @@ def _conditions(
 
 def _own(search: PathSearch, relation: exp.Expression, start: exp.Expression, stop: exp.Expression) -> exp.Expression:
     """Return the condition that a step goes along the fact that its target is."""
-    assert search.own is not None, "some targets are facts"
+    assert search.target_relation is not None, "some targets are facts"
     ways: list[exp.Expression] = []
-    for number, ends in ((search.own, ("first", "last")), (search.own + 1, ("last", "first"))):
+    for number, ends in ((search.target_relation, ("first", "last")), (search.target_relation + 1, ("last", "first"))):
         for order in (ends, ends[::-1]) if search.symmetric else (ends,):
             same: list[exp.Expression] = [
                 relation.copy().eq(integer(number)),

@@ -36,7 +36,7 @@ class BoundShape:
         return (*self.shape.literals, *(x for group in self.shape.exists for x in group.literals))
 
     @property
-    def opened(self) -> bool:
+    def is_open(self) -> bool:
         """Whether some literal is open, so that worlds differ about the shape."""
         return any(self.info(x).open for x in self.every_literal)
 
@@ -72,7 +72,7 @@ class BoundShape:
         kind = self.kind(slot)
         return kind is not None and kind in self.layout.types and self.layout.types[kind].local
 
-    def beside(self, literal: ShapeLiteral) -> tuple[Slot, ...]:
+    def example_terms(self, literal: ShapeLiteral) -> tuple[Slot, ...]:
         """Return the example terms of a literal."""
         return tuple(dict.fromkeys(slot for _, slot in self.columns(literal) if self.is_example(slot)))
 
@@ -84,7 +84,7 @@ class BoundShape:
         if self.undivided:
             return ()
         # Open literals are about one example; closed ones may be about others.
-        found = dict.fromkeys(slot for x in self.every_literal if self.info(x).open for slot in self.beside(x))
+        found = dict.fromkeys(slot for x in self.every_literal if self.info(x).open for slot in self.example_terms(x))
         if found:
             return tuple(found)
         slots = [Slot(False, i) for i in self.shape.universal()]
@@ -106,7 +106,7 @@ class BoundShape:
         return self._beside_owner(literal, slot) and not (info.open and info.has_given)
 
     def _beside_owner(self, literal: ShapeLiteral, slot: Slot) -> bool:
-        return len(self.owners[slot]) == 1 and self.beside(literal) == self.owners[slot]
+        return len(self.owners[slot]) == 1 and self.example_terms(literal) == self.owners[slot]
 
     def covers(self, literal: ShapeLiteral) -> bool:
         """True if every grounding of an open literal is a query atom or given, so that an inner join loses nothing."""
@@ -134,7 +134,7 @@ def bind(
     examples: dict[Slot, None] = {} if hidden is None else {hidden: None}
     beside: dict[Slot, dict[Slot, None]] = {}
     for literal in bound.every_literal:
-        here = bound.beside(literal)
+        here = bound.example_terms(literal)
         examples.update(dict.fromkeys(here))
         for slot in literal.terms:
             if bound.is_local(slot):

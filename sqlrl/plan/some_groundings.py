@@ -28,11 +28,11 @@ from sqlrl.plan.tuples import true_source
 class Way:
     """How a grounding comes to be in a bin."""
 
-    own: ShapeLiteral  # The literal of the atom that the bin is of.
+    literal: ShapeLiteral  # The literal of the atom that the bin is of.
     true: tuple[ShapeLiteral, ...]  # Literals whose atoms are true.
     false: tuple[ShapeLiteral, ...]  # Literals whose atoms are false.
     equalities: tuple[tuple[ShapeEquality, bool], ...] = ()  # Each with whether it holds.
-    apart: tuple[ShapeLiteral, ...] = ()  # Literals whose atoms are not that of `own`.
+    other_atoms: tuple[ShapeLiteral, ...] = ()  # Literals whose atoms are not that of `literal`.
 
 
 def ways(shape: Shape, target: str, name: str, sign: int) -> list[Way]:
@@ -74,8 +74,8 @@ def some_groundings(
     for literal in way.true:
         body.join(true_source(bound, body, literal, OBSERVED))
         body.learn_domains(literal)
-    if way.own in way.false:
-        _keep_to_atoms(bound, body, way.own)
+    if way.literal in way.false:
+        _keep_to_atoms(bound, body, way.literal)
     for slot in bound.variables:
         body.require(slot)
     body.restrict(examples, bound.restricted)
@@ -83,8 +83,8 @@ def some_groundings(
         body.without(true_source(bound, body, literal, OBSERVED))
     for equality, holds in way.equalities:
         body.equal(equality, holds=holds)
-    for literal in way.apart:
-        pairs = [(x, y) for x, y in zip(way.own.terms, literal.terms, strict=True) if x != y]
+    for literal in way.other_atoms:
+        pairs = [(x, y) for x, y in zip(way.literal.terms, literal.terms, strict=True) if x != y]
         same = [exp.EQ(this=body.known[x].copy(), expression=body.known[y].copy()) for x, y in pairs]
         body.where(exp.Not(this=exp.and_(*same)))
     shape = bound.shape
@@ -121,7 +121,7 @@ def _keep_to_atoms(bound: BoundShape, body: QueryBody, literal: ShapeLiteral) ->
         for slot in literal.terms:
             # Variables are kept to their domains anyway; a constant of a rule may be none of an example.
             if slot.parameter and bound.is_local(slot):
-                for owner in bound.beside(literal):
+                for owner in bound.example_terms(literal):
                     body.join(domain_source(bound, slot, owner, body.alias("d")))
         return
     if info.full_scope and not any(slot.parameter for slot in literal.terms):

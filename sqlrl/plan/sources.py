@@ -161,12 +161,12 @@ class World:
     # A table with a column `atom`: the query atoms that are true, each once; None is the observed world (the labels).
     atoms: TableName | None = None
     # All query atoms are true, and there is no table.
-    every: bool = False
+    all_true: bool = False
 
 
 OBSERVED = World()
 
-POSSIBLE = World(every=True)
+POSSIBLE = World(all_true=True)
 """All query atoms are true: the tuples that are true here are those that are true in some world."""
 
 
@@ -184,7 +184,7 @@ def true_rows(info: PredicateInfo, world: World) -> exp.Query:
 def _true_atoms(info: PredicateInfo, world: World, columns: tuple[str, ...]) -> exp.Select:
     assert info.atoms is not None
     query = exp.select(*selected(columns, "a")).from_(table(info.atoms, "a"))
-    if world.every:
+    if world.all_true:
         return query
     if world.atoms is None:
         return query.where(column("truth", "a"))
@@ -201,7 +201,7 @@ def changed_rows(info: PredicateInfo, first: World, second: World) -> exp.Query:
         if world.atoms is None:
             assert info.atoms is not None
             every = exp.select(column("atom")).from_(table(info.atoms))
-            return every if world.every else every.where(column("truth"))
+            return every if world.all_true else every.where(column("truth"))
         return exp.select(column("atom")).from_(table(world.atoms))
 
     def only(here: World, there: World, change: int) -> exp.Select:

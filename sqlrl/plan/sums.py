@@ -72,10 +72,10 @@ def bindings(
     return body.select(shown or [named(integer(1), "one")])
 
 
-def numbered(found: exp.Query, known: Sequence[Slot]) -> exp.Select:
+def numbered(bindings: exp.Query, known: Sequence[Slot]) -> exp.Select:
     """Plan one row for each of some bindings: `binding` from 0, and a column for each of the slots `known` by its name."""
     own: list[exp.Expression] = [column(str(slot), "b") for slot in known]
-    one = exp.select(*(own or [named(integer(1), "one")])).distinct().from_(subquery(found, "b"))
+    one = exp.select(*(own or [named(integer(1), "one")])).distinct().from_(subquery(bindings, "b"))
     order = [exp.Ordered(this=column(str(slot), "q"), nulls_first=False) for slot in known]
     number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order) if order else None)
     place = named(exp.Sub(this=number, expression=integer(1)), "binding")

@@ -10,12 +10,12 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.engine.nodes import column, integer, subquery, table, union_all
-from sqlrl.logic.shapes import ShapeExists, ShapeLiteral, Slot
+from sqlrl.logic.shapes import ShapeExists, ShapeLiteral
 from sqlrl.plan.body import QueryBody
 from sqlrl.plan.disjuncts import AtomDisjunct
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import SlotSource, World, argument_columns, atom_rows, given_rows, open_source
-from sqlrl.plan.tuples import holding
+from sqlrl.plan.tuples import Conjunction, holding
 
 
 class OpenTruth(Enum):
@@ -115,10 +115,7 @@ class Truths:
         """Keep the groundings for which a group has no witness in the world, or some."""
         alias = body.alias("h")
         outer = outer_slots(bound, group)
-        inside = [Slot(False, i) for i in group.variables]
-        found = holding(
-            bound, outer, group.literals, group.equalities, World(self._shown), inside=inside, examples=examples, prefix=alias
-        )  # fmt: skip
+        found = holding(bound, Conjunction.of(group, outer), World(self._shown), examples=examples, prefix=alias)
         source = SlotSource(subquery(found, alias), alias, tuple((f"x{i}", slot) for i, slot in enumerate(outer)))
         if self.of[group] is OpenTruth.TRUE:
             body.join(source)

@@ -83,12 +83,14 @@ def _first_true(items: Sequence[AtomDisjunct]) -> Iterator[dict[AtomDisjunct, Op
         yield {**dict.fromkeys(items[:i], OpenTruth.FALSE), item: OpenTruth.TRUE}
 
 
-def _about_one_atom(bound: BoundShape, opened: Sequence[ShapeLiteral]) -> Iterator[tuple[int, ...]]:
+def _about_one_atom(bound: BoundShape, open_literals: Sequence[ShapeLiteral]) -> Iterator[tuple[int, ...]]:
     """Yield the sets of literals that can be about one query atom while the evidence decides all others."""
-    must = {i for i, x in enumerate(opened) if not (bound.info(x).has_given or (x.positive and not bound.covers(x)))}
+    must = {
+        i for i, x in enumerate(open_literals) if not (bound.info(x).has_given or (x.positive and not bound.covers(x)))
+    }
     if not must:
         yield ()
-    kinds = [(x.predicate, x.positive) for x in opened]
+    kinds = [(x.predicate, x.positive) for x in open_literals]
     for kind in dict.fromkeys(kinds):
         alike = [i for i, other in enumerate(kinds) if other == kind]
         for size in range(1, len(alike) + 1):

@@ -128,58 +128,58 @@ class Function:
 # ---- their rows --------------------------------------------------------------------------------------
 
 
-def _predict(asked: FunctionCall) -> pa.Table:
-    target = asked.target()
-    margins = {} if _is_soft(asked) else {"margins": True}
-    return asked.db.predict(asked.model, examples=asked.examples, **margins, **asked.options).atoms(target, every=True)
+def _predict(call: FunctionCall) -> pa.Table:
+    target = call.target()
+    margins = {} if _is_soft(call) else {"margins": True}
+    return call.db.predict(call.model, examples=call.examples, **margins, **call.options).atoms(target, every=True)
 
 
-def _is_soft(asked: FunctionCall) -> bool:
-    return isinstance(asked.model, SoftModel) and asked.options.get("semantics") != "boolean"
+def _is_soft(call: FunctionCall) -> bool:
+    return isinstance(call.model, SoftModel) and call.options.get("semantics") != "boolean"
 
 
-def _predicted(asked: FunctionCall) -> pa.Schema:
-    if _is_soft(asked):
-        return _atoms(asked, {"value": pa.float64()})
-    return _atoms(asked, {"truth": pa.bool_(), "margin": pa.float64()})
+def _predicted(call: FunctionCall) -> pa.Schema:
+    if _is_soft(call):
+        return _atoms(call, {"value": pa.float64()})
+    return _atoms(call, {"truth": pa.bool_(), "margin": pa.float64()})
 
 
-def _atoms(asked: FunctionCall, columns: Mapping[str, pa.DataType]) -> pa.Schema:
-    model = asked.db.advanced.catalog.typed(asked.model) if isinstance(asked.model, SoftModel) else asked.model
-    names = names_of_types(model.predicates[asked.target()].types)
+def _atoms(call: FunctionCall, columns: Mapping[str, pa.DataType]) -> pa.Schema:
+    model = call.db.advanced.catalog.typed(call.model) if isinstance(call.model, SoftModel) else call.model
+    names = names_of_types(model.predicates[call.target()].types)
     return pa.schema({"example": pa.string(), **dict.fromkeys(names, pa.string()), **columns})
 
 
-def _probabilities(asked: FunctionCall) -> pa.Table:
-    target = asked.target()
-    return asked.db.probabilities(asked.model, examples=asked.examples, **asked.options).atoms(target)
+def _probabilities(call: FunctionCall) -> pa.Table:
+    target = call.target()
+    return call.db.probabilities(call.model, examples=call.examples, **call.options).atoms(target)
 
 
-def _probable(asked: FunctionCall) -> pa.Schema:
+def _probable(call: FunctionCall) -> pa.Schema:
     return _atoms(
-        asked,
+        call,
         {
             "probability": pa.float64(), "error": pa.float64(), "rhat": pa.float64(), "ess": pa.float64(), "method": pa.string(),
         },
     )  # fmt: skip
 
 
-def _evaluate(asked: FunctionCall) -> pa.Table:
-    options = dict(asked.options)
+def _evaluate(call: FunctionCall) -> pa.Table:
+    options = dict(call.options)
     probabilities, by = options.pop("probabilities", False), options.pop("by", "predicate")
     if by not in ("predicate", "example"):
         raise InputError(f"by => {by!r}: choose 'predicate' or 'example'")
-    find = asked.db.probabilities if probabilities else asked.db.predict
-    scores: Any = find(asked.model, examples=asked.examples, **options).evaluate()
+    find = call.db.probabilities if probabilities else call.db.predict
+    scores: Any = find(call.model, examples=call.examples, **options).evaluate()
     if by == "predicate":
         return scores.table().to_arrow()
-    if probabilities or _is_soft(asked):
+    if probabilities or _is_soft(call):
         return scores.by_example().table().to_arrow()
     return scores.example_table().to_arrow()
 
 
-def _evaluated(asked: FunctionCall) -> pa.Schema:
-    options = dict(asked.options)
+def _evaluated(call: FunctionCall) -> pa.Schema:
+    options = dict(call.options)
     numbers: tuple[str, ...]
     if options.get("by") == "example":
         raise InputError(
@@ -188,7 +188,7 @@ def _evaluated(asked: FunctionCall) -> pa.Schema:
     if options.get("probabilities"):
         numbers = ("auc_roc", "average_precision", "log_likelihood", "calibration_error", "brier", "accuracy")
         counts: tuple[str, ...] = ("atoms", "true", "impossible")
-    elif _is_soft(asked):
+    elif _is_soft(call):
         numbers = (
             "auc_roc",
             "average_precision",
@@ -209,17 +209,17 @@ def _evaluated(asked: FunctionCall) -> pa.Schema:
     )
 
 
-def _weights(asked: FunctionCall) -> pa.Table:
-    store = asked.db.advanced.catalog.store
-    mine = column("model").eq(exp.convert(asked.kept["model"]))
+def _weights(call: FunctionCall) -> pa.Table:
+    store = call.db.advanced.catalog.store
+    mine = column("model").eq(exp.convert(call.kept["model"]))
     query = exp.select(*map(column, _RULES.names)).from_(store.table("clause")).where(mine).order_by(column("clause"))
     return store.engine.fetch(query, step="read the clauses of a model").cast(_RULES)
 
 
-def _training(asked: FunctionCall) -> pa.Table:
-    store, run = asked.db.advanced.catalog.store, asked.kept["run"]
+def _training(call: FunctionCall) -> pa.Table:
+    store, run = call.db.advanced.catalog.store, call.kept["run"]
     if run is None:
-        raise InputError(f"{asked.name} was not learned, so that there is nothing to tell of its training")
+        raise InputError(f"{call.name} was not learned, so that there is nothing to tell of its training")
     mine = column("run").eq(exp.convert(run))
 
     def rows(table: str, columns: Mapping[str, str]) -> pa.Table:
@@ -241,15 +241,13 @@ def _training(asked: FunctionCall) -> pa.Table:
     return pa.concat_tables([steps, rows("iteration", {"iteration": "step", **own})])
 
 
-def _explain(asked: FunctionCall) -> pa.Table:
-    if asked.text is None:
-        raise InputError(f"the atom is missing: ML.EXPLAIN(MODEL {asked.name}, 'Smokes(Anna)')")
-    options = dict(asked.options)
+def _explain(call: FunctionCall) -> pa.Table:
+    if call.text is None:
+        raise InputError(f"the atom is missing: ML.EXPLAIN(MODEL {call.name}, 'Smokes(Anna)')")
+    options = dict(call.options)
     example, neutral = options.pop("example", None), options.pop("neutral", False)
-    examples = asked.examples if asked.examples is not None or example is None else [example]
-    reasons = asked.db.predict(asked.model, examples=examples, **options).why(
-        asked.text, example=example, neutral=neutral
-    )
+    examples = call.examples if call.examples is not None or example is None else [example]
+    reasons = call.db.predict(call.model, examples=examples, **options).why(call.text, example=example, neutral=neutral)
     return _beside(reasons.table.to_arrow(), reasons.head)
 
 
@@ -260,8 +258,8 @@ def _beside(table: pa.Table, values: Mapping[str, Any]) -> pa.Table:
     return table
 
 
-def _explained(asked: FunctionCall) -> pa.Schema:
-    if _is_soft(asked):
+def _explained(call: FunctionCall) -> pa.Schema:
+    if _is_soft(call):
         first: dict[str, pa.DataType] = {
             "atom": pa.string(),
             "value": pa.float64(),
@@ -288,10 +286,10 @@ def _explained(asked: FunctionCall) -> pa.Schema:
     return pa.schema({**first, **rest})
 
 
-def _count(asked: FunctionCall) -> pa.Table:
-    if asked.options.get("expected"):
-        return _expected(asked)
-    found = asked.db.count(_network(asked), formula=asked.text, examples=asked.examples, **asked.options).to_arrow()
+def _count(call: FunctionCall) -> pa.Table:
+    if call.options.get("expected"):
+        return _expected(call)
+    found = call.db.count(_network(call), formula=call.text, examples=call.examples, **call.options).to_arrow()
     # Large counts are of another type, which whoever keeps them in a table has to know before.
     wide = [pa.field(f.name, _COUNT if f.name in _COUNTS else f.type) for f in found.schema]
     return found.cast(pa.schema(wide))
@@ -300,18 +298,18 @@ def _count(asked: FunctionCall) -> pa.Table:
 _COUNT, _COUNTS = pa.decimal128(38), ("n", "groundings", "violated")
 
 
-def _network(asked: FunctionCall) -> Model:
-    if not isinstance(asked.model, Model):
+def _network(call: FunctionCall) -> Model:
+    if not isinstance(call.model, Model):
         raise InputError(
-            f"{asked.name} is a program of soft logic, whose rules hold by degrees: ML.{asked.call.name} counts those of Markov logic networks"
+            f"{call.name} is a program of soft logic, whose rules hold by degrees: ML.{call.call.name} counts those of Markov logic networks"
         )
-    return asked.model
+    return call.model
 
 
-def _counted(asked: FunctionCall) -> pa.Schema:
-    if asked.options.get("expected"):
+def _counted(call: FunctionCall) -> pa.Schema:
+    if call.options.get("expected"):
         return _EXPECTED
-    by = asked.options.get("by")
+    by = call.options.get("by")
     if by is None:
         return pa.schema(
             {"clause": pa.int64(), "text": pa.string(), "n": _COUNT, "groundings": _COUNT, "weight": pa.float64()}
@@ -326,8 +324,8 @@ def _counted(asked: FunctionCall) -> pa.Schema:
     )
 
 
-def _expected(asked: FunctionCall) -> pa.Table:
-    found = asked.db.count(_network(asked), formula=asked.text, examples=asked.examples, **asked.options).to_arrow()
+def _expected(call: FunctionCall) -> pa.Table:
+    found = call.db.count(_network(call), formula=call.text, examples=call.examples, **call.options).to_arrow()
     return found.cast(_EXPECTED)
 
 
@@ -344,8 +342,8 @@ _EXPECTED = pa.schema(
 )
 
 
-def _diagnose(asked: FunctionCall) -> pa.Table:
-    return asked.db.diagnose(asked.model, examples=asked.examples, **asked.options).found.to_arrow()
+def _diagnose(call: FunctionCall) -> pa.Table:
+    return call.db.diagnose(call.model, examples=call.examples, **call.options).found.to_arrow()
 
 
 def _diagnosed(_: FunctionCall) -> pa.Schema:
@@ -478,14 +476,14 @@ def _wanted(call: Call, function: Function) -> str:
     return f"ML.{call.name} takes {', '.join(takes)}, each once; options are written name => value"
 
 
-def names_of_examples(context: Context, query: QueryText, found: pa.Table) -> pa.Table:
+def names_of_examples(context: Context, query: QueryText, rows: pa.Table) -> pa.Table:
     """Return the examples that a query has found, each once: its only column, or the one that is called example."""
-    if found.num_columns > 1 and "example" not in found.column_names:
+    if rows.num_columns > 1 and "example" not in rows.column_names:
         raise context.source.error(
-            f"this query has {found.num_columns} columns ({', '.join(found.column_names)}), none of which is called example: select the names of the examples",
+            f"this query has {rows.num_columns} columns ({', '.join(rows.column_names)}), none of which is called example: select the names of the examples",
             query.at,
         )
-    names = (found.column("example") if "example" in found.column_names else found.column(0)).combine_chunks().unique()
+    names = (rows.column("example") if "example" in rows.column_names else rows.column(0)).combine_chunks().unique()
     if not len(names):
         raise context.source.error("this query of examples has no rows", query.at)
     if names.null_count:

@@ -149,7 +149,9 @@ class Journal:
         store = self.context.db.advanced.catalog.store
         for (name, role), source in sorted(store.sources().items()):
             yield f"{name} {role} {source.kind} {source.rows} {source.fingerprint} {source.options}"
-            yield from (f"{part.part} {part.kind} {part.rows} {part.fingerprint}" for part in store.parts(name, role))
+            yield from (
+                f"{part.part} {part.kind} {part.rows} {part.fingerprint}" for part in store.load_parts(name, role)
+            )
         yield from (f"{name} {record.scope}" for name, record in sorted(store.predicates().items()) if record.scope)
         yield from (
             f"{kind.type} {kind.choice} {kind.numeric} {kind.edges}" for _, kind in sorted(store.types().items())

@@ -84,7 +84,7 @@ def create_model(context: Context, statement: CreateModel, examples: Any) -> Mad
         )
     if word is None:
         model = _rules(context, statement, given, soft=False)
-        given.rest((), "a model that nobody learns")
+        given.remaining((), "a model that nobody learns")
         if model is None:
             raise context.source.error(
                 "the rules are missing: AS $$ ... $$, FROM 'file' or FROM MODEL name", statement.name.at
@@ -254,7 +254,7 @@ def _parameters(context: Context, given: StatementOptions, word: str) -> dict[st
         return f"; did you mean {other!r}?" if other in declared else ""
 
     old = old_parameters(kind)
-    for name, value in given.rest([*declared, *old], word, meant).items():
+    for name, value in given.remaining([*declared, *old], word, meant).items():
         with context.at(value.at):
             if name in old:  # the learner takes it as what it is now
                 found[name] = context.plain(value)

@@ -238,7 +238,7 @@ class _Script:
                     "the types of a predicate that rules define follow from the rules: leave them out", name.at
                 )
             variables = given.text("variables") or "lower"
-            given.rest(("variables",), "a predicate that rules define")
+            given.remaining(("variables",), "a predicate that rules define")
             if self._has(name.text, "fact", statement):
                 return _note(f"{verb}: is there already")
             with self.context.inside(source.text):
@@ -306,11 +306,11 @@ class _Script:
             model: Any = self.db.models[statement.name.text]
         verb = f"EXPORT MODEL {statement.name}"
         if not file.endswith(".sql"):
-            given.rest((), f"a model in {file}")
+            given.remaining((), f"a model in {file}")
             with self.context.at(statement.file.at):
                 model.save(file)
             return _note(f"{verb}: {counted(len(model.rules), 'rule')} in {file}")
-        values = given.rest(("dialect", "target", "view", "partial", "limit"), "a view that scores")
+        values = given.remaining(("dialect", "target", "view", "partial", "limit"), "a view that scores")
         options = {name: self.context.plain(value) for name, value in values.items()}
         if not isinstance(options.get("partial", False), bool):
             raise self.context.source.error("partial must be true or false", values["partial"].at)
@@ -366,7 +366,7 @@ def _binned(name: str) -> str:
 
 def _load_options(context: Context, given: StatementOptions) -> dict[str, Any]:
     """Return the options of a load as `Database.load` takes them."""
-    values = given.rest(list(_LOADING), "CREATE PREDICATE", _binned)
+    values = given.remaining(list(_LOADING), "CREATE PREDICATE", _binned)
     options = {_LOADING[name]: context.plain(value) for name, value in values.items()}
     append = options.pop("append", False)
     if not isinstance(append, bool):

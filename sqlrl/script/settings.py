@@ -92,21 +92,21 @@ class Context:
 
 @dataclass
 class StatementOptions:
-    """The options of a statement, of which each has to be taken; `asked` are the names that were looked for."""
+    """The options of a statement, of which each has to be taken, and the names that were looked for."""
 
     context: Context
     settings: Settings
     taken: set[str] = field(default_factory=set)
-    asked: set[str] = field(default_factory=set)
+    looked_for: set[str] = field(default_factory=set)
 
     def has(self, name: str) -> bool:
         """Whether an option was given."""
-        self.asked.add(name)
+        self.looked_for.add(name)
         return any(_same(each.name, name) for each in self.settings)
 
     def value(self, name: str) -> Value | None:
         """Return the value of an option as it was written, None if it was not given."""
-        self.asked.add(name)
+        self.looked_for.add(name)
         for each in self.settings:
             if _same(each.name, name):
                 self.taken.add(each.name.text)
@@ -139,7 +139,7 @@ class StatementOptions:
             raise self.context.source.error(f"{name} must be a text, in quotes, or a list of such", found.at)
         return listed
 
-    def rest(
+    def remaining(
         self, known: Collection[str], owner: str, words: Callable[[str], str] = lambda _: ""
     ) -> Mapping[str, Value]:
         """Return what is left by the names that it has in Python; ScriptError if one is unknown, of which `words` may know what was meant."""
@@ -150,7 +150,7 @@ class StatementOptions:
                 continue
             name = names.get(each.name.text.casefold())
             if name is None:
-                every = sorted({*known, *self.asked})
+                every = sorted({*known, *self.looked_for})
                 others = f"; there {'is' if len(every) == 1 else 'are'} {', '.join(every)}"
                 hint = words(each.name.text) or nearest(each.name.text, every) or others
                 raise self.context.source.error(f"{owner} has no option {each.name}{hint}", each.name.at)

@@ -18,7 +18,7 @@ from sqlrl.solve.conflict import conflict_of
 from sqlrl.solve.counts import counts, open_counts, soft_weights, violation_cost, weighted_score
 from sqlrl.solve.cutting_plane_worlds import SHARE, NetworkEstimate, Rounds
 from sqlrl.solve.mpe import mpe
-from sqlrl.solve.network_updates import Growth
+from sqlrl.solve.network_updates import BestWorld
 from sqlrl.solve.other_worlds import Other
 from sqlrl.solve.restriction import UnsatisfiableError, select, with_components
 from sqlrl.solve.result import MethodChoice, MPEResult, SolverReport, status_of
@@ -59,7 +59,7 @@ class ClauseOracle(Protocol):
         """Return a ground clause (local clause, signed local atoms) as text."""
         ...
 
-    def opened(self) -> npt.NDArray[np.object_]:
+    def open_counts(self) -> npt.NDArray[np.object_]:
         """Return `Network.open` of the whole network, shape (m,), which takes as long as full grounding."""
         ...
 
@@ -88,7 +88,7 @@ def estimate(oracle: ClauseOracle, weights: npt.ArrayLike) -> NetworkEstimate:
     soft = soft_weights(network, weights)
     first = mpe(network, soft, describe=oracle.describe)
     most = {shape: int(SHARE * size) for shape, size in sizes.items()}
-    return NetworkEstimate(sizes, oracle.unmet(first.world, wanted(network, soft), most))
+    return NetworkEstimate(sizes, oracle.unmet(first.world, wanted_truth(network, soft), most))
 
 
 # ---- rounds ------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def cutting_planes(
     """Return the most probable world of a network grounded only as far as needed; limit and errors are those of `mpe`, in every round."""
     begun = time.perf_counter()
     network = oracle.start()
-    run = _Run(oracle, network, weights, Growth(len(network.atoms)), deterministic_limit, seed)
+    run = _Run(oracle, network, weights, BestWorld(len(network.atoms)), deterministic_limit, seed)
     oracle.check_counts(run.asked)
     run.grounding = time.perf_counter() - begun
     try:
@@ -130,27 +130,27 @@ def flipped_by_rounds(
     world: BoolArray,
     atom: int,
     *,
-    rounds: int | None = None,
+    max_rounds: int | None = None,
     deterministic_limit: float | None = None,
     seed: int = 0,
 ) -> Other:
-    """Return the best world in which one atom is flipped, grounding what it needs beyond `network`; incomplete if `rounds` are too few."""
+    """Return the best world in which one atom is flipped, grounding what it needs beyond `network`; incomplete if `max_rounds` are too few."""
     forced = np.array([[-1, -(atom + 1) if world[atom] else atom + 1]])
     held = replace(network, hard_units=np.concatenate([network.hard_units, forced]))
     # `network` is what cutting planes grounded until `world` was the best one, so that only the component of the atom is solved.
-    run = _Run(oracle, held, weights, Growth(len(world), world), deterministic_limit, seed)
+    run = _Run(oracle, held, weights, BestWorld(len(world), world), deterministic_limit, seed)
     changed = np.zeros(len(world), dtype=np.bool_)
     changed[atom] = True
     try:
-        complete = run.solve(changed, rounds=rounds)
+        complete = run.solve(changed, max_rounds=max_rounds)
     except UnsatisfiableError:
         return Other(world, np.inf, 0.0)
-    other = run.growth.world
+    other = run.best.world
     free = weigh(replace(run.network, hard_units=network.hard_units), run.soft)
     inside = with_components(free, changed | (other != world))
     part = select(free, inside)
     behind = part.score(world[inside]) - part.score(other[inside])
-    gap = free.rounding + run.growth.rounding + float(run.growth.excess.sum())
+    gap = free.rounding + run.best.rounding + float(run.best.excess.sum())
     return Other(other, behind, gap, complete)
 
 
@@ -162,14 +162,14 @@ class _Run(Rounds):
         oracle: ClauseOracle,
         network: Network,
         weights: npt.ArrayLike,
-        growth: Growth,
+        best: BestWorld,
         limit: float | None,
         seed: int,
     ) -> None:
         self.soft = soft_weights(network, weights)
-        super().__init__(weigh(network, self.soft), growth, limit, seed)
+        super().__init__(weigh(network, self.soft), best, limit, seed)
         self.oracle, self.network = oracle, network
-        self.wanted = wanted(network, self.soft)
+        self.wanted = wanted_truth(network, self.soft)
         self.grounding = 0.0
         self._solved = network
 
@@ -180,8 +180,8 @@ class _Run(Rounds):
 
     def _more(self) -> BoolArray:
         begun, self._solved = time.perf_counter(), self.network
-        self.network, changed = add_rows(self.network, self.oracle.unsatisfied(self.growth.world, self.wanted))
-        if not self.growth.proved:
+        self.network, changed = add_rows(self.network, self.oracle.unsatisfied(self.best.world, self.wanted))
+        if not self.best.proved:
             pairs = self.oracle.among(self._undecided(), self.wanted)
             self.network, more = add_rows(self.network, pairs)
             changed |= more
@@ -195,8 +195,8 @@ class _Run(Rounds):
 
     def result(self, since: float) -> Cutting:
         """Return the world with its counts and score in the whole network."""
-        growth, weighted, begun = self.growth, self.weighted, time.perf_counter()
-        world, solving = growth.world, begun - since - self.grounding
+        best, weighted, begun = self.best, self.weighted, time.perf_counter()
+        world, solving = best.world, begun - since - self.grounding
         # Ground clauses that are not there hold, as `base` has it, but for those of negative cost: they fail.
         asked = self.asked
         supposed = counts(self.network, world)
@@ -208,44 +208,44 @@ class _Run(Rounds):
         )
         choice = MethodChoice("cutting plane", 0, atoms, rows, reason, self.grounding)
         # What was not grounded earns in this world the most that it can, so that no world gains by it: the gap is one of the whole network.
-        precision = growth.rounding + weighted.rounding
+        precision = best.rounding + weighted.rounding
         magnitude = float(np.abs(weighted.linear).sum() + np.abs(weighted.cost[~weighted.hard]).sum())
         report = SolverReport(
-            status=status_of(growth.proved, precision, magnitude),
+            status=status_of(best.proved, precision, magnitude),
             objective=weighted_score(self.soft, exact, network.prior, world),
             # That of the start: `network.base` has what fails in this world.
             constant=weighted_score(self.soft, self.network.base, network.prior, np.zeros_like(world)),
-            gap=precision + float(growth.excess.sum()),
+            gap=precision + float(best.excess.sum()),
             precision=precision,
             magnitude=magnitude,
-            scale=growth.scale if np.isfinite(growth.scale) else 1.0,
+            scale=best.scale if np.isfinite(best.scale) else 1.0,
             seconds={"ground": self.grounding, "solve": solving, "score": time.perf_counter() - begun},
-            choices=(choice, *growth.choices),
+            choices=(choice, *best.choices),
             decided=weighted_score(self.soft, exact - self.network.base, network.prior, world),
             cost=violation_cost(self.network, self.soft, exact, network.prior, world, supposed=supposed),
         )
         return Cutting(network, MPEResult(world, report), self.count)
 
 
-def recounted(oracle: ClauseOracle, found: Cutting) -> Network:
+def recounted(oracle: ClauseOracle, cutting: Cutting) -> Network:
     """Return the network that rounds grounded, with `open` of the whole and a `base` that makes all counts exact in the world of the result."""
-    network, world = found.network, found.result.world
+    network, world = cutting.network, cutting.result.world
     exact = oracle.counts(world, np.ones(len(network.clauses), dtype=np.bool_))
-    return replace(network, base=network.base + exact - counts(network, world), open=oracle.opened())
+    return replace(network, base=network.base + exact - counts(network, world), open=oracle.open_counts())
 
 
-def wanted(network: Network, soft: FloatArray) -> npt.NDArray[np.int8]:
+def wanted_truth(network: Network, soft: FloatArray) -> npt.NDArray[np.int8]:
     """Return what the ground clauses of each clause ought to do: 1 hold, -1 fail, 0 nothing (weight 0)."""
     return np.where(network.hard, 1, np.sign(soft * network.sign)).astype(np.int8)
 
 
-def add_rows(network: Network, found: Network) -> tuple[Network, BoolArray]:
-    """Return `network` with the rows of `found`, or itself if that changes nothing, and the atoms of the rows that are new or grew."""
+def add_rows(network: Network, grounded: Network) -> tuple[Network, BoolArray]:
+    """Return `network` with the rows of `grounded`, or itself if that changes nothing, and the atoms of the rows that are new or grew."""
     changed = np.zeros(len(network.atoms), dtype=np.bool_)
     size = len(network.row_clause)
-    clause = np.concatenate([network.row_clause, found.row_clause])
-    length = np.concatenate([np.diff(network.indptr), np.diff(found.indptr)])
-    literals = np.concatenate([network.literals, found.literals])
+    clause = np.concatenate([network.row_clause, grounded.row_clause])
+    length = np.concatenate([np.diff(network.indptr), np.diff(grounded.indptr)])
+    literals = np.concatenate([network.literals, grounded.literals])
     start = pointers(length)
     label = _labels(clause, length, literals, start)
     place = np.full(int(label.max(initial=-1)) + 1, -1, dtype=np.int64)
@@ -254,17 +254,17 @@ def add_rows(network: Network, found: Network) -> tuple[Network, BoolArray]:
     new = size + np.flatnonzero(old < 0)
     # What only some of the shapes of a formula returned, pairs of chosen atoms, may lack groundings of others.
     grew = np.flatnonzero(old >= 0)
-    grew = grew[found.multiplicity[grew] > network.multiplicity[old[grew]]]
+    grew = grew[grounded.multiplicity[grew] > network.multiplicity[old[grew]]]
     if len(new) + len(grew) == 0:
         return network, changed
-    multiplicity = np.concatenate([network.multiplicity, found.multiplicity])
-    multiplicity[old[grew]] = found.multiplicity[grew]
+    multiplicity = np.concatenate([network.multiplicity, grounded.multiplicity])
+    multiplicity[old[grew]] = grounded.multiplicity[grew]
     touched = np.concatenate([new, old[grew]])
     changed[np.abs(literals[ragged_ranges(start[touched], length[touched])]) - 1] = True
     rows = np.concatenate([np.arange(size, dtype=np.int64), new])
     rows = rows[np.argsort(clause[rows], kind="stable")]
     more = np.zeros(len(network.clauses), dtype=np.int64)
-    np.add.at(more, found.row_clause[new - size], found.multiplicity[new - size])
+    np.add.at(more, grounded.row_clause[new - size], grounded.multiplicity[new - size])
     larger = replace(
         network,
         open=network.open + more.astype(object),

@@ -14,7 +14,7 @@ import numpy as np
 from sqlrl.ground.network import BoolArray
 from sqlrl.progress import Stage
 from sqlrl.solve.methods import Chooser, Options
-from sqlrl.solve.network_updates import Growth
+from sqlrl.solve.network_updates import BestWorld
 from sqlrl.solve.presolve import keep_rows, presolve
 from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.result import MethodChoice, UnsolvedError
@@ -67,9 +67,9 @@ class NetworkEstimate:
 class Rounds:
     """Solves what there is of a network, and adds what the best world does not meet, in turn; a subclass adds ground clauses in `_more`."""
 
-    def __init__(self, weighted: WeightedNetwork, growth: Growth, limit: float | None, seed: int) -> None:
+    def __init__(self, weighted: WeightedNetwork, best: BestWorld, limit: float | None, seed: int) -> None:
         # `weighted` is what there is so far, over all n atoms; `limit` is CP-SAT's deterministic time for each component.
-        self.weighted, self.growth, self.limit, self.seed = weighted, growth, limit, seed
+        self.weighted, self.best, self.limit, self.seed = weighted, best, limit, seed
         self.count = 0  # rounds that brought more
 
     def _more(self) -> BoolArray:
@@ -79,8 +79,8 @@ class Rounds:
     def _undo(self) -> None:
         """Take back what was added last."""
 
-    def solve(self, changed: BoolArray, *, rounds: int | None = None, prove: bool = True) -> bool:
-        """Solve from the atoms that changed until the best world meets all that is left out; False if that takes more than `rounds`."""
+    def solve(self, changed: BoolArray, *, max_rounds: int | None = None, prove: bool = True) -> bool:
+        """Solve from the atoms that changed until the best world meets all that is left out; False if that takes more than `max_rounds`."""
         # A partial network can be far harder than the whole: without this limit the third round of `tuffy/cse`, whose cliques
         # lack members, had not ended after 190 s; the whole network takes 0.5 s. So a round is worth little time, and once
         # CP-SAT needs more, the pairs among the atoms that presolve leaves are added too.
@@ -91,22 +91,22 @@ class Rounds:
                 self._best(changed, options)
                 changed = self._more()
                 if changed.any():
-                    if self.count == rounds:
+                    if self.count == max_rounds:
                         # The world is then the best one of a network that lacks what it does not meet.
                         self._undo()
                         return False
                     options, self.count = quick, self.count + 1
                     stage.advance(note=f"{len(self.weighted.cost):,} ground clauses")
                 # Without `prove` nothing is proved that the linear relaxation does not prove.
-                elif self.growth.proved or options.prove or not prove:
+                elif self.best.proved or options.prove or not prove:
                     return True
                 else:
-                    changed = self.growth.unproved(self.weighted)
+                    changed = self.best.unproved(self.weighted)
                     options = replace(quick, deterministic_limit=self.limit, prove=True)
 
     def _best(self, changed: BoolArray, options: Options) -> None:
         try:
-            self.growth.solve(self.weighted, changed, options)
+            self.best.solve(self.weighted, changed, options)
         except UnsolvedError:
             if options.deterministic_limit == self.limit:
                 raise
@@ -115,7 +115,7 @@ class Rounds:
     def _undecided(self) -> BoolArray:
         # The atoms that presolve leaves of the components without a proof.
         value, _ = presolve(self.weighted)
-        return np.asarray((value == FREE) & self.growth.unproved(self.weighted), dtype=np.bool_)
+        return np.asarray((value == FREE) & self.best.unproved(self.weighted), dtype=np.bool_)
 
 
 # ---- ground clauses that are there -------------------------------------------------------------------
@@ -168,35 +168,35 @@ def _unmet(weighted: WeightedNetwork, world: BoolArray) -> BoolArray:
     return np.asarray(weighted.violated(world) == (weighted.cost > 0), dtype=np.bool_)
 
 
-def _in_rounds(weighted: WeightedNetwork, kept: BoolArray, options: Options) -> Solved:
+def _in_rounds(weighted: WeightedNetwork, first_rows: BoolArray, options: Options) -> Solved:
     """Solve a network from some of its rows on."""
-    # Growth has worlds of all atoms, whose numbers it takes for their places.
+    # BestWorld has worlds of all atoms, whose numbers it takes for their places.
     places = np.arange(len(weighted.atoms), dtype=np.int64)
     known = None if options.start is None else np.atleast_2d(options.start)[:, weighted.atoms]
-    run = _Resident(replace(weighted, atoms=places, constant=0.0, rounding=0.0), kept, options, known)
+    run = _Resident(replace(weighted, atoms=places, constant=0.0, rounding=0.0), first_rows, options, known)
     try:
         run.solve(np.ones(len(places), dtype=np.bool_), prove=options.prove)
     except UnsatisfiableError as error:
         raise UnsatisfiableError(int(weighted.atoms[error.atom])) from None
-    growth, rows = run.growth, int(run.kept.sum())
-    rounding = weighted.rounding + growth.rounding
+    best, rows = run.best, int(run.kept.sum())
+    rounding = weighted.rounding + best.rounding
     reason = f"{rows:,} of {len(weighted.cost):,} ground clauses in {counted(run.count, 'round')}"
-    choices = (MethodChoice("cutting plane", 0, len(places), rows, reason, 0.0), *growth.choices)
-    return Solved(growth.world, rounding + float(growth.excess.sum()), rounding, growth.scale, choices)
+    choices = (MethodChoice("cutting plane", 0, len(places), rows, reason, 0.0), *best.choices)
+    return Solved(best.world, rounding + float(best.excess.sum()), rounding, best.scale, choices)
 
 
 class _Resident(Rounds):
     # Rounds over rows that are all in memory, of which `kept`, shape (r,), are solved.
 
     def __init__(self, whole: WeightedNetwork, kept: BoolArray, options: Options, known: BoolArray | None) -> None:
-        growth = Growth(len(whole.atoms), known=known)
-        super().__init__(keep_rows(whole, kept), growth, options.deterministic_limit, options.seed)
+        best = BestWorld(len(whole.atoms), known=known)
+        super().__init__(keep_rows(whole, kept), best, options.deterministic_limit, options.seed)
         self.whole, self.kept = whole, kept
         self._pair = np.diff(whole.indptr) == 2
 
     def _more(self) -> BoolArray:
-        new = _unmet(self.whole, self.growth.world)
-        if not self.growth.proved:
+        new = _unmet(self.whole, self.best.world)
+        if not self.best.proved:
             undecided = self._undecided()
             inside = np.logical_and.reduceat(undecided[np.abs(self.whole.literals) - 1], self.whole.indptr[:-1])
             new |= inside & self._pair

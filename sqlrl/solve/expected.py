@@ -59,9 +59,9 @@ class _Sums:
 
     def __init__(self, network: Network, model: LogLinear, soft: FloatArray) -> None:
         self.network, self.model, self.soft = network, model, soft
-        self.change = model.fixed.copy()
+        self.change = model.fixed_counts.copy()
         base = [w * float(n) for w, n in zip(soft.tolist(), network.base.tolist(), strict=True) if w and n]
-        self.terms = [*base, float(model.fixed @ soft), float(network.prior[model.value == 1].sum())]
+        self.terms = [*base, float(model.fixed_counts @ soft), float(network.prior[model.value == 1].sum())]
 
     def _score(self, part: LogLinear) -> FloatArray:
         """Return what true atoms and violated rows of a part add."""

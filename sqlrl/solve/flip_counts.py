@@ -30,7 +30,7 @@ class Flips:
         return found
 
 
-def flips(network: Network, world: BoolArray) -> Flips:
+def flip_counts(network: Network, world: BoolArray) -> Flips:
     """Return what the clauses of a network, which is not partial, say about the atoms of a world of shape (n,)."""
     n, m = len(network.atoms), len(network.clauses)
     atom, clause, change = _of_rows(network, world)

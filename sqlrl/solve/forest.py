@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.solve.structure import Sides, StateVariables, Structure, distinct, pointers, ragged_ranges
+from sqlrl.solve.structure import Sides, StateVariables, Structure, distinct_values, pointers, ragged_ranges
 
 # ---- elimination, compiled ---------------------------------------------------------------------------
 
@@ -316,7 +316,7 @@ class _Compiler:
         """Return which states hard rows of one variable forbid."""
         network, sides = self.structure.network, self.sides
         forbidden = np.zeros(len(self.state_atom), dtype=np.bool_)
-        literal = distinct(network.hard_units[:, 1])
+        literal = distinct_values(network.hard_units[:, 1])
         literal = literal[self.state_of[np.abs(literal) - 1] >= 0]
         forbidden[self.state_of[-literal[literal < 0] - 1]] = True
         forced = self.state_of[literal[literal > 0] - 1]
@@ -338,7 +338,7 @@ class _Compiler:
         begin, states = _holding(self.sides, self.variables)
         count = np.diff(begin)
         group, a, b = _cross(begin[left], count[left], begin[left + 1], count[left + 1])
-        return distinct(self.cells(left[group], left[group] + 1, states[a], states[b]))
+        return distinct_values(self.cells(left[group], left[group] + 1, states[a], states[b]))
 
 
 def _matrix(data: IntArray, row: IntArray, column: IntArray, shape: tuple[int, int]) -> sparse.csr_array:

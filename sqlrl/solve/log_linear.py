@@ -44,7 +44,7 @@ class LogLinear:
     # Float, shape (f + s, m): what each free atom adds to the counts when it is true, then each soft row when it is violated; 0 for hard clauses.
     features: sparse.csr_array
     offset: FloatArray  # shape (f + s,): log-odds of soft evidence on atoms; 0 for rows
-    fixed: FloatArray  # shape (m,): what is counted in every world of the fixed atoms' values, beside `Network.base`
+    fixed_counts: FloatArray  # shape (m,): of the fixed atoms' values, in every world, beside `Network.base`
 
     @property
     def soft(self) -> int:
@@ -76,7 +76,7 @@ class LogLinear:
             self.block_exact[blocks[none:]],
             self.features[part],
             self.offset[part],
-            self.fixed,
+            self.fixed_counts,
         )
 
 

@@ -164,11 +164,11 @@ class _Run:
         inside[wide] = large.atoms
         yield inside, large.order
 
-    def _enumerated(self, wide: BoolArray) -> tuple[BoolArray, FloatArray]:
+    def _enumerated(self, too_wide: BoolArray) -> tuple[BoolArray, FloatArray]:
         """Return the atoms of components whose worlds hard rows leave few enough to meet, and their probabilities."""
-        part, _, _ = self.part(wide)
+        part, _, _ = self.part(too_wide)
         done, found = np.zeros(len(self.at), dtype=np.bool_), np.empty(len(self.at))
-        place, left = np.flatnonzero(wide), ALL_STEPS
+        place, left = np.flatnonzero(too_wide), ALL_STEPS
         count, label = component_labels(part)
         for inside, one in staged("enumerating worlds", select_each(part, label, count), count):
             if not one.hard.any():

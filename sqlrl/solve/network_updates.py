@@ -13,7 +13,7 @@ from sqlrl.solve.result import MethodChoice, merged
 from sqlrl.solve.weighted import WeightedNetwork
 
 
-class Growth:
+class BestWorld:
     """The best world so far of a network of n atoms that gains ground clauses, and what is proved about it."""
 
     def __init__(self, atoms: int, world: BoolArray | None = None, *, known: BoolArray | None = None) -> None:

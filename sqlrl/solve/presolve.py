@@ -18,9 +18,9 @@ from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork
 # ---- blocks that hard rows state ---------------------------------------------------------------------
 
 
-def keep_rows(weighted: WeightedNetwork, kept: BoolArray) -> WeightedNetwork:
+def keep_rows(weighted: WeightedNetwork, chosen: BoolArray) -> WeightedNetwork:
     """The same network with some of its rows."""
-    rows = np.flatnonzero(kept)
+    rows = np.flatnonzero(chosen)
     length = np.diff(weighted.indptr)[rows]
     return replace(
         weighted,

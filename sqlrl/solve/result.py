@@ -200,10 +200,10 @@ def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
     return MPEResult(np.concatenate([each.world for each in results])[order], report)
 
 
-def merged(choices: Sequence[MethodChoice]) -> tuple[MethodChoice, ...]:
+def merged(methods: Sequence[MethodChoice]) -> tuple[MethodChoice, ...]:
     """Return one choice for each method and reason, in the order in which they first come."""
     found: dict[tuple[str, str], MethodChoice] = {}
-    for each in choices:
+    for each in methods:
         known = found.get((each.method, each.reason))
         found[each.method, each.reason] = (
             each

@@ -116,7 +116,7 @@ def grouped(label: IntArray, count: int) -> tuple[IntArray, IntArray]:
     return start, order
 
 
-def distinct(values: IntArray) -> IntArray:
+def distinct_values(values: IntArray) -> IntArray:
     """The distinct values, ascending; several times as fast as `np.unique` on large arrays, which hashes them."""
     ascending = np.sort(values)
     first = np.ones(len(ascending), dtype=np.bool_)
@@ -190,7 +190,7 @@ def compile_network(network: Network) -> Structure:
     row_component[linked] = component[first]
     pairs = sides.row_start[:-1][per_row == 2]
     left, right = sides.variable[pairs], sides.variable[pairs + 1]
-    edge = distinct(np.minimum(left, right) * max(v, 1) + np.maximum(left, right))
+    edge = distinct_values(np.minimum(left, right) * max(v, 1) + np.maximum(left, right))
     edges = np.stack([edge // max(v, 1), edge % max(v, 1)], axis=1)
     joined = np.bincount(component[edges[:, 0]], minlength=components)
     forest = joined == np.bincount(component, minlength=components) - 1

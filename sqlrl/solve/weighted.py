@@ -13,7 +13,7 @@ from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, Indices, IntArray, Network
 from sqlrl.kernels import kernel
 from sqlrl.solve.counts import soft_weights, violated_rows
-from sqlrl.solve.structure import distinct, grouped, pointers, ragged_ranges
+from sqlrl.solve.structure import distinct_values, grouped, pointers, ragged_ranges
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -94,7 +94,7 @@ def equal_rows(indptr: IntArray, literals: IntArray) -> tuple[IntArray, IntArray
     """Return a number for each row, the same for equal literals, ascending by atom, and the first row of each number."""
     length = np.diff(indptr)
     label, first = np.zeros(len(length), dtype=np.int64), np.zeros(0, dtype=np.int64)
-    for size in distinct(length).tolist():
+    for size in distinct_values(length).tolist():
         rows = np.flatnonzero(length == size)
         _, index, group = np.unique(
             _row_keys(literals, indptr[rows], size), return_index=True, return_inverse=True

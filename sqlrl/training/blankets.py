@@ -16,12 +16,11 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.errors import InfeasibleTruthWarning, InputError, Parameter, UnsupportedError, warn
 from sqlrl.ground.blankets import (
+    AtomReader,
     PartTable,
     ShapeClauses,
     clause_terms,
     prior_terms,
-    read_domain,
-    read_priors,
     shape_clauses,
 )
 from sqlrl.ground.counts import check_counts, groundings, rule_place, true_counts, violated
@@ -95,9 +94,9 @@ class BlanketTraining(ExampleStream):
         found: FloatArray = self._with_others(known, np.nan, 0.0)
         return found
 
-    def chosen_weights(self, found: FloatArray) -> FloatArray:
+    def chosen_weights(self, learned: FloatArray) -> FloatArray:
         """Return the weights of the clauses that have an id, those that the model fixes in their places."""
-        weights: FloatArray = np.where(np.isnan(self.fixed), found, self.fixed)[: self.clause_count]
+        weights: FloatArray = np.where(np.isnan(self.fixed), learned, self.fixed)[: self.clause_count]
         return weights
 
     @property
@@ -115,7 +114,7 @@ class BlanketTraining(ExampleStream):
         opened = np.zeros(self._program.clause_count, dtype=object)
         opened[support.column("clause").to_numpy()] = support.column("support").to_pylist()
         self._warn_of_idle(opened, closed=True)
-        with self._extent.only(self.examples) as extent:
+        with self._extent.restricted_to(self.examples) as extent:
             # What the evidence decides is not counted: here all atoms are open.
             counted = {"groundings": groundings(extent), "n_observed": true_counts(extent)}
         return statistics_table(shown, counted)
@@ -138,7 +137,7 @@ def blanket_training(
     *,
     examples: Any = None,
     limit: int | None,
-    opened: bool = False,
+    open_only: bool = False,
     run: Run | None = None,  # one that has begun
 ) -> Iterator[BlanketTraining]:
     """Sort the atoms of all predicates of a model, or of the open ones, while the context is open; a run that an error ends is kept so."""
@@ -149,28 +148,28 @@ def blanket_training(
     with (
         session.verb(),
         session.console.progress("learning"),
-        session.program(model, training=True, closed=True) as program,
+        session.program(model, training=True, all_closed=True) as program,
     ):
         ids = np.sort(session.example_ids(examples))
-        with program.only(ids) as chosen:
+        with program.examples_table(ids) as chosen:
             # Where all predicates are learned from, none is evidence that could decide a clause.
-            program.expand(chosen, observed=not opened)
+            program.expand(chosen, observed=not open_only)
             extent = Extent(program, chosen, limit, len(ids))
             check_counts(extent, [OBSERVED])
             warn_empty(program.engine, program.public_layout, chosen)
-            names = _predicates(program, opened=opened)
+            names = _predicates(program, open_only=open_only)
             check_labelled(program, names, chosen)
-            atoms = _atoms(program, names, ids, chosen, opened=opened)
+            atoms = _atoms(program, names, ids, chosen, open_only=open_only)
             training = BlanketTraining(program, session, ids, atoms, _violated_hard(extent), run)
             with training.run.ending(), training.drawing:
                 yield training
 
 
-def _predicates(program: Program, *, opened: bool) -> list[str]:
+def _predicates(program: Program, *, open_only: bool) -> list[str]:
     """Return the predicates whose atoms count: those of the rules, or of these the open ones."""
     mentioned = {atom.predicate for rule in program.model.rules for atom in atoms_of(rule.formula)}
     layout = program.public_layout.predicates
-    found = [name for name, info in layout.items() if name in mentioned and (info.open or not opened)]
+    found = [name for name, info in layout.items() if name in mentioned and (info.open or not open_only)]
     if not found:
         raise InputError(
             f"no predicate of the rules is open, so that no atom counts: load the labels of one with {Parameter('target', True)}, or learn from the atoms of all "
@@ -198,26 +197,26 @@ def check_labelled(program: Program, names: list[str], chosen: TableName) -> Non
             )
 
 
-def _atoms(program: Program, names: list[str], ids: IntArray, chosen: TableName, *, opened: bool) -> GroupedAtoms:
+def _atoms(program: Program, names: list[str], ids: IntArray, chosen: TableName, *, open_only: bool) -> GroupedAtoms:
     """Return the atoms of each predicate by what all clauses say, those that blocks state after the others."""
-    _refuse_beyond(program, names, opened=opened)
+    _refuse_beyond(program, names, open_only=open_only)
     shapes = shape_clauses(program)
     blocks = _blocks(program)
     shapes += blocks
     width = program.clause_count + len(blocks)
-    engine, layout = program.engine, program.layout
-    parts = PartTable(engine, layout, chosen)
+    reader, predicates = AtomReader(program.engine, program.layout, chosen), program.layout.predicates
+    parts = PartTable(program.engine, program.layout, chosen)
     found = {}
     with Stage("counting what flips change"):
         terms = clause_terms(shapes, names, parts, len(ids))
-        soft = {name: read_priors(engine, layout, layout.predicates[name], chosen) for name in names}
+        soft = {name: reader.priors(predicates[name]) for name in names}
         odds = np.unique(np.concatenate([prior for _, prior in soft.values()]))
         for name, (atoms, prior) in soft.items():
             if len(prior):
                 numbers = np.searchsorted(odds, prior) + 1
-                terms.setdefault(name, []).append(prior_terms(layout.predicates[name], atoms, numbers, width))
+                terms.setdefault(name, []).append(prior_terms(predicates[name], atoms, numbers, width))
         for name in names:
-            domain = read_domain(engine, layout, layout.predicates[name], ids, chosen)
+            domain = reader.domain(predicates[name], ids)
             found[name] = Partition.of(domain).refined(terms.get(name, []), width + (len(odds) > 0))
     priors = np.concatenate([[0.0], odds]) if len(odds) else odds
     return GroupedAtoms(found, len(blocks), priors, parts.statements)
@@ -232,14 +231,14 @@ def refuse_quantifiers(program: Program) -> None:
             )
 
 
-def _refuse_beyond(program: Program, names: Sequence[str], *, opened: bool) -> None:
-    """Refuse rules with quantifiers of which it is not counted what atoms of the named predicates, the open ones if `opened`, change."""
+def _refuse_beyond(program: Program, names: Sequence[str], *, open_only: bool) -> None:
+    """Refuse rules with quantifiers of which it is not counted what atoms of the named predicates, the open ones if `open_only`, change."""
     layout, public = program.layout.predicates, program.public_layout.predicates
     for number, feature in enumerate(program.features):
         shapes = [bind(instance.shape, program.layout) for instance in feature.instances]
         # A helper atom is a function of others: of evidence alone it is a fact, unless evidence counts, too.
         helpers = {x.predicate for bound in shapes for x in bound.every_literal if x.predicate not in public}
-        if any(not opened or layout[name].open for name in helpers):
+        if any(not open_only or layout[name].open for name in helpers):
             raise UnsupportedError(
                 f"{rule_place(program, number)}: pseudo-likelihood does not count what an atom changes under an EXIST of several targets, or one that is a "
                 f"part of a formula that is no clause: {REMEDY}"

@@ -117,9 +117,9 @@ def clause_search(
         equalities = _equalities(session, declared, opened)
         asked = _as_equalities(declared, equalities)
         read = replace(asked, query=asked.query | opened)
-        with session.program(read, training=True, closed=True) as program:
+        with session.program(read, training=True, all_closed=True) as program:
             ids = np.sort(session.example_ids(examples))
-            with program.only(ids) as chosen, Stage("reading the atoms"):
+            with program.examples_table(ids) as chosen, Stage("reading the atoms"):
                 refuse_quantifiers(program)
                 predicates = {
                     name: info.types
@@ -174,7 +174,7 @@ class SearchBlankets(ClauseBlankets):
         self._program, self._given, self._chosen, self._limit = program, given, chosen, limit
 
     @contextmanager
-    def opened(self, target: str, rules: Sequence[int]) -> Iterator[OpenedNetwork]:
+    def ground_target(self, target: str, rules: Sequence[int]) -> Iterator[OpenedNetwork]:
         """Ground all rules that mention a target over its atoms while the context is open, all others being evidence."""
         layout = self._program.layout
         if _of_no_example(layout, target):
@@ -291,12 +291,12 @@ def _opened(session: Session) -> frozenset[str]:
 # ---- predicates that are equality ----------------------------------------------------------------------------------
 
 
-def _equalities(session: Session, model: Model, opened: frozenset[str]) -> tuple[str, ...]:
+def _equalities(session: Session, model: Model, open_predicates: frozenset[str]) -> tuple[str, ...]:
     """Return the predicates of two arguments of one type of which all facts say that something is itself; none that is to be predicted."""
     pairs = [
         name
         for name, p in model.predicates.items()
-        if len(p.types) == 2 and p.types[0] == p.types[1] and name not in opened | model.query
+        if len(p.types) == 2 and p.types[0] == p.types[1] and name not in open_predicates | model.query
     ]
     if not pairs:
         return ()

@@ -185,7 +185,7 @@ def induction(
     with (
         session.console.progress("learning clauses"),
         session.program(model, training=True, roles=Roles(query=[bias.head.predicate])) as program,
-        session.only(examples) as chosen,
+        session.examples_table(examples) as chosen,
     ):
         source = TargetSource(program, bias, components, chosen, MOST_BINDINGS if limit is None else limit)
         opened = InductionSession(program, source, components, model, session, session.ids(chosen))

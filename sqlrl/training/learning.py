@@ -98,10 +98,10 @@ class Learning:
         with (
             session.verb(),
             session.console.progress("learning"),
-            session.program(model, training=True, roles=Roles(query=targets), growing=changes.searching) as program,
+            session.program(model, training=True, roles=Roles(query=targets), adds_rules=changes.searching) as program,
         ):
             ids = session.example_ids(examples)
-            with program.only(ids) as chosen:
+            with program.examples_table(ids) as chosen:
                 check_training(program, chosen, limit)
             random = np.random.default_rng(order["seed"])
             passes = [random.permutation(ids) if order["order"] == "shuffle" else ids for _ in range(order["passes"])]
@@ -110,13 +110,13 @@ class Learning:
                 yield found
 
     def blankets(
-        self, model: Model, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT, opened: bool = False
+        self, model: Model, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT, open_only: bool = False
     ) -> AbstractContextManager[BlanketTraining]:
-        """Sort the atoms of the training examples by what the clauses of a model say of them; with `opened` those of open predicates alone."""
+        """Sort the atoms of the training examples by what the clauses of a model say of them; with `open_only` those of open predicates alone."""
         from sqlrl.training.blankets import blanket_training
 
         refuse_streams(examples)
-        return blanket_training(self.session, model, examples=examples, limit=limit, opened=opened)
+        return blanket_training(self.session, model, examples=examples, limit=limit, open_only=open_only)
 
     @contextmanager
     def found_blankets(

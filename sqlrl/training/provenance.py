@@ -10,7 +10,7 @@ from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.records import Records
 from sqlrl.engine.nodes import column, named, table
 from sqlrl.ground.network import IntArray
-from sqlrl.ground.program import Program, shown_rows
+from sqlrl.ground.program import Program, rows_table
 
 TABLE = "learned_from"
 COLUMNS = ["run", "example", "example_name", "predicate", "constants"]
@@ -23,7 +23,7 @@ def keep_learned_from(records: Records, program: Program, examples: IntArray, ru
     """Keep which examples a run learns from, by their names; and which query atoms, where a scope chooses them or all data are one example."""
     layout = program.public_layout
     rows_of = pa.table({"example": np.unique(examples).astype(np.int32)})
-    with shown_rows(records.engine, layout, rows_of) as chosen:
+    with rows_table(records.engine, layout, rows_of) as chosen:
         for info in targets(layout):
             query = atom_rows(layout, info) if is_listed(layout, info) else example_rows(layout)
             query = query.join(table(chosen, "c"), on=column("example", "c").eq(column("example", "x")))
@@ -35,7 +35,7 @@ def keep_learned_from(records: Records, program: Program, examples: IntArray, ru
 
 def targets(layout: Layout) -> list[PredicateInfo]:
     """Return the open predicates that are not hidden, sorted."""
-    return [info for info in layout.opened() if not info.hidden]
+    return [info for info in layout.open_predicates() if not info.hidden]
 
 
 def is_listed(layout: Layout, info: PredicateInfo) -> bool:

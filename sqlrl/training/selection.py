@@ -169,7 +169,7 @@ class CandidateStream(CandidateRun):
 
     def count(self, window: IntArray) -> JointCounts:
         """Count the labels that candidates select in the subgraphs of a window."""
-        with self._program.only(window) as chosen:
+        with self._program.examples_table(window) as chosen:
             return self._held.counts(chosen)
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
@@ -222,10 +222,10 @@ def divided(
     return first, session.example_names(rest)
 
 
-def learned_targets(model: Model, candidates: Sequence[Candidate], opened: Set[str]) -> frozenset[str]:
-    """Return those of the `opened` predicates that something is learned of: queries of the model, and what its rules or candidates name."""
+def learned_targets(model: Model, candidates: Sequence[Candidate], open_predicates: Set[str]) -> frozenset[str]:
+    """Return those of the open predicates that something is learned of: queries of the model, and what its rules or candidates name."""
     named = {atom.predicate for rule in model.rules for atom in atoms_of(rule.formula)} | targets_of(candidates)
-    return model.query | (named & opened)
+    return model.query | (named & open_predicates)
 
 
 @dataclass(frozen=True)
@@ -350,9 +350,9 @@ def known_model(model: Model, candidates: Sequence[Candidate], more: Set[str] = 
     return model.with_rules(tuple(Rule(atom, 0.0) for atom in atoms))
 
 
-def _count_rows(found: StreamCounts) -> pa.Table:
+def _count_rows(window_counts: StreamCounts) -> pa.Table:
     """Return counts as rows of `sqlrl.joint_count`; patterns that nothing has are left out."""
-    counts, recent = found.total, found.recent
+    counts, recent = window_counts.total, window_counts.recent
     candidate, pattern = np.nonzero(counts.n)
     return pa.table(
         {

@@ -62,8 +62,8 @@ class Session:
     records: Records
     console: Console  # draws progress of anything longer than two seconds
     # What rules were warned of, with the state of the data, so that each warning comes once.
-    said: set[tuple[object, ...]] = field(default_factory=set, repr=False)
-    kept: KeptProgram = field(default_factory=KeptProgram, repr=False)  # the program of the last prediction
+    warned: set[tuple[object, ...]] = field(default_factory=set, repr=False)
+    kept_program: KeptProgram = field(default_factory=KeptProgram, repr=False)  # the program of the last prediction
 
     @classmethod
     def open(cls, catalog: Catalog, console: Console | None = None) -> Session:
@@ -75,7 +75,7 @@ class Session:
     @property
     def compiled(self) -> CompiledRules:
         """Rules that were compiled, for the next model that has them."""
-        return self.kept.compiled
+        return self.kept_program.compiled
 
     @property
     def plans(self) -> QueryEngine:
@@ -94,14 +94,14 @@ class Session:
         *,
         training: bool = False,
         roles: Roles = NONE,
-        closed: bool = False,  # there may be no open predicate
-        growing: bool = False,  # there may be no rule yet
+        all_closed: bool = False,  # there may be no open predicate
+        adds_rules: bool = False,  # there may be no rule yet
     ) -> Layout:
         """Check that model and data fit, and build the tables of query atoms; `Advanced.bind` explains it."""
         check_model(model)
         layout = self.catalog.bind(_without(model, roles.drop), training=training, roles=roles)
-        if not closed and not any(p.open for p in layout.predicates.values()):
-            if not model.rules and not growing:
+        if not all_closed and not any(p.open for p in layout.predicates.values()):
+            if not model.rules and not adds_rules:
                 raise CatalogError(
                     "the model has no rules, so there is nothing to learn or to predict with: write some, or, if a learner of "
                     "clauses found none, see its warning"
@@ -124,10 +124,10 @@ class Session:
         *,
         training: bool = False,
         roles: Roles = NONE,
-        closed: bool = False,
+        all_closed: bool = False,
         limit: int | None = None,
         planned: bool = False,
-        growing: bool = False,
+        adds_rules: bool = False,
         keep: bool = False,  # keep the program for the next call if this comes to its end; no rules may be added then
     ) -> Iterator[Program]:
         """Bind a model to the data while the context is open; `Advanced.program` explains it."""
@@ -136,9 +136,11 @@ class Session:
         # It is at work until it is closed, whatever runs meanwhile.
         with self.engine.turn:
             with Stage("holding the model against the data"):
-                layout = self.layout(model, training=training, roles=roles, closed=closed, growing=growing)
+                layout = self.layout(
+                    model, training=training, roles=roles, all_closed=all_closed, adds_rules=adds_rules
+                )
                 plans = self.plans_of(layout)
-                program = self.kept.take(model, roles, layout) if keep else None
+                program = self.kept_program.take(model, roles, layout) if keep else None
                 if program is None:
                     program = bind_program(
                         plans,
@@ -151,12 +153,12 @@ class Session:
             done = False
             try:
                 with enough_memory("working with the model", lambda: _size(layout)), self._undisturbed(layout):
-                    self._warn_of_joins(program, training=training, closed=closed)
+                    self._warn_of_joins(program, training=training, closed=all_closed)
                     yield program
                 done = True
             finally:
                 if done and keep:
-                    self.kept.keep(model, roles, program)
+                    self.kept_program.keep(model, roles, program)
                 else:
                     program.close()
                 self.plans.leave(0)
@@ -189,30 +191,30 @@ class Session:
         """Return what runs the plans of a layout, which sees its tables as they are now."""
         store = self.catalog.store
         if not self.plans.renew((store.state("data"), store.described(layout.predicates))):
-            self.kept.forget()
+            self.kept_program.forget()
         return self.plans
 
     def unsaid(self, what: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
         """Return what nobody was told of the data as they are now; from now on it is said."""
         data = self.catalog.store.state("data")
-        new = [each for each in what if (data, *each) not in self.said]
-        self.said.update((data, *each) for each in new)
+        new = [each for each in what if (data, *each) not in self.warned]
+        self.warned.update((data, *each) for each in new)
         return new
 
     @contextmanager
     def rules_from_data(self) -> Iterator[None]:
         """Warn of no rules in this context: the data say what they join, no person does."""
-        self.said.add(FROM_DATA)
+        self.warned.add(FROM_DATA)
         try:
             yield
         finally:
-            self.said.discard(FROM_DATA)
+            self.warned.discard(FROM_DATA)
 
     def _warn_of_joins(self, program: Program, *, training: bool, closed: bool) -> None:
         """Warn of predicates that rules join and that share no constant; a pair is looked at once."""
         from sqlrl.ground.joins import joined_arguments, unmet, unshared
 
-        if FROM_DATA in self.said:
+        if FROM_DATA in self.warned:
             return
         features = program.features
         if training and closed:
@@ -251,13 +253,13 @@ class Session:
         """Bind a model to some examples, its templates expanded over them; yield the program and a table of the examples, None for all."""
         with (
             self.program(asked.model, roles=asked.roles, limit=asked.helper_limit) as program,
-            self.only(asked.examples) as chosen,
+            self.examples_table(asked.examples) as chosen,
         ):
             program.expand(chosen)
             yield program, chosen
 
     @contextmanager
-    def only(self, examples: Any) -> Iterator[TableName | None]:
+    def examples_table(self, examples: Any) -> Iterator[TableName | None]:
         """Show chosen examples as a table while the context is open; None for all."""
         if examples is None:
             yield None
@@ -271,18 +273,18 @@ class Session:
             self.engine.drop_table(name, step="drop the chosen examples")
 
     @contextmanager
-    def shown(self, layout: Layout, rows: pa.Table | exp.Expr) -> Iterator[TableName]:
+    def rows_table(self, layout: Layout, rows: pa.Table | exp.Expr) -> Iterator[TableName]:
         """Show rows as a table of the database while the context is open, which plans read, too."""
-        from sqlrl.ground.program import shown_rows
+        from sqlrl.ground.program import rows_table
 
-        with shown_rows(self.engine, layout, rows) as name:
+        with rows_table(self.engine, layout, rows) as name:
             try:
                 yield name
             finally:
                 self.plans.drop_table(name, step="drop scratch tables")
 
     def ids(self, chosen: TableName | None) -> npt.NDArray[np.int64]:
-        """Return the ids of examples that `only` shows, in their order."""
+        """Return the ids of examples that `examples_table` shows, in their order."""
         source, key = (
             (table(self.catalog.store.name("example")), "ordinal") if chosen is None else (table(chosen), "position")
         )
@@ -299,7 +301,7 @@ class Session:
 
     def example_ids(self, examples: Any = None) -> npt.NDArray[np.int64]:
         """Return ids of examples, in the order given, or in that of the data."""
-        with self.verb(), self.only(examples) as chosen:
+        with self.verb(), self.examples_table(examples) as chosen:
             return self.ids(chosen)
 
 

@@ -106,7 +106,7 @@ def soft_training(
         session.verb(),
         session.console.progress("learning"),
         session.soft_program(model, training=True, observed_bodies=observed_bodies) as soft,
-        session.only(examples) as chosen,
+        session.examples_table(examples) as chosen,
     ):
         ids = session.ids(chosen)
         extent = Extent(soft.program, chosen, limit, len(ids))

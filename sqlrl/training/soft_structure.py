@@ -37,7 +37,7 @@ def soft_structure(
         layout = session.catalog.bind(model, training=True)
         plans = session.plans_of(layout)
         with (
-            session.only(examples) as chosen,
+            session.examples_table(examples) as chosen,
             RelationalPaths(plans, layout, name, examples=chosen, symmetric=symmetric) as source,
         ):
             yield SoftStructureData(session.catalog.typed(model), source)

@@ -34,12 +34,14 @@ def add_observed(records: Records, run: int, extent: Extent) -> None:
     records.fill("clause_statistics", run, data, key="clause")
 
 
-def learned_statistics(extent: Extent, opened: Counts, support: pa.Table, shown: npt.NDArray[np.int64]) -> pa.Table:
+def learned_statistics(
+    extent: Extent, open_counts: Counts, support: pa.Table, shown: npt.NDArray[np.int64]
+) -> pa.Table:
     """Return the statistics of the clauses in `shown` that a learner knows when it is done, with counts over the training examples."""
     program = extent.program
-    # Clauses after those in `opened` occur in no window, and have no open groundings.
+    # Clauses after those in `open_counts` occur in no window, and have no open groundings.
     open_ = np.full(program.clause_count, 0, dtype=object)
-    open_[: len(opened)] = opened
+    open_[: len(open_counts)] = open_counts
     total, violated, observed = counts.groundings(extent), decided_false(extent), counts.true_counts(extent)
     return counted_statistics(program, ClauseCounts(total, open_, violated, observed), support, shown)
 
@@ -70,11 +72,11 @@ def window_counts(window: Window) -> ClauseCounts:
 
 
 def counted_statistics(
-    program: Program, found: ClauseCounts, support: pa.Table, shown: npt.NDArray[np.int64]
+    program: Program, counts: ClauseCounts, support: pa.Table, shown: npt.NDArray[np.int64]
 ) -> pa.Table:
     """Return the statistics of the clauses in `shown` that a learner knows, from the counts of all training examples."""
-    columns = by_evidence(program, found.total, found.open, found.evidence_violated)
-    columns["n_observed"] = found.observed
+    columns = by_evidence(program, counts.total, counts.open, counts.evidence_violated)
+    columns["n_observed"] = counts.observed
     # Summed over the steps; a batch learner does not have it.
     if "delta_n" in support.column_names:
         columns["delta_n"] = _by_clause(support, program)
@@ -97,16 +99,16 @@ def _by_clause(support: pa.Table, program: Program) -> Counts:
     return change
 
 
-def by_evidence(program: Program, total: Counts, opened: Counts, violated: Counts) -> dict[str, Counts]:
+def by_evidence(program: Program, total: Counts, open_counts: Counts, violated: Counts) -> dict[str, Counts]:
     """Return how the evidence decides the groundings of m clauses, by columns of `sqlrl.clause_statistics`; None where unknown."""
-    satisfied = total - opened - violated
+    satisfied = total - open_counts - violated
     # What satisfies the negation of a conjunction violates the conjunction.
     plain = program.signs() > 0
     # A grounding of a formula of several clauses is several ground clauses, of which the evidence may decide some: what it decides of the
     # formula is then not known.
     several = np.array([len(program.features[f].instances) > 1 for f in program.feature_of], dtype=bool)
     decided: dict[str, Counts] = {
-        "open": opened.copy(),
+        "open": open_counts.copy(),
         "satisfied_by_evidence": np.where(plain, satisfied, violated),
         "violated_by_evidence": np.where(plain, violated, satisfied),
     }
@@ -115,9 +117,9 @@ def by_evidence(program: Program, total: Counts, opened: Counts, violated: Count
     return {"groundings": total, **decided}
 
 
-def statistics_table(clauses: npt.NDArray[np.int64], found: Mapping[str, Counts]) -> pa.Table:
+def statistics_table(clauses: npt.NDArray[np.int64], columns: Mapping[str, Counts]) -> pa.Table:
     """Return exact counts of some clauses as rows of `sqlrl.clause_statistics`, without the run; None becomes NULL."""
-    wide = {name: pa.array(list(values[clauses]), pa.decimal128(38)) for name, values in found.items()}
+    wide = {name: pa.array(list(values[clauses]), pa.decimal128(38)) for name, values in columns.items()}
     return pa.table({"clause": clauses, **wide})
 
 

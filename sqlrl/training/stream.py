@@ -74,9 +74,9 @@ class CountedModel(LearnedModel):
 
     statistics: pa.Table
 
-    def without_zeros(self, opened: Iterable[str]) -> CountedModel:
-        """Return it without the clauses whose weight is 0; the others keep their ids. Predicates in `opened` are still predicted."""
-        left = without_zeros(self.model, opened)
+    def without_zeros(self, open_predicates: Iterable[str]) -> CountedModel:
+        """Return it without the clauses whose weight is 0; the others keep their ids. Predicates in `open_predicates` are still predicted."""
+        left = without_zeros(self.model, open_predicates)
         fixed = {i for i, rule in enumerate(self.model.rules) if rule.fixed}
         owners, weights = (self.clauses.column(name).to_pylist() for name in ("rule", "weight"))
         seen, kept = set[int](), list[bool]()
@@ -116,7 +116,7 @@ class ClauseChanges:
 
     # ---- window by window ------------------------------------------------------------------------------------
 
-    def shown(self, window: Window, program: Program, examples: IntArray) -> AbstractContextManager[Window]:
+    def prepared_window(self, window: Window, program: Program, examples: IntArray) -> AbstractContextManager[Window]:
         """Show a window as the learner sees it while the context is open; `examples` are the ids that the program has for its examples."""
         return nullcontext(window)
 
@@ -139,15 +139,15 @@ class ClauseChanges:
 
     # ---- ids -------------------------------------------------------------------------------------------------
 
-    def kept(self, clauses: IntArray) -> IntArray:
+    def run_ids(self, clauses: IntArray) -> IntArray:
         """Return the ids by which a run knows clauses of the window's program."""
         return clauses
 
-    def own(self, values: npt.NDArray[Value]) -> npt.NDArray[Value]:
+    def stream_values(self, values: npt.NDArray[Value]) -> npt.NDArray[Value]:
         """Return values by clause as the stream's program numbers its clauses."""
         return values
 
-    def own_support(self, support: pa.Table) -> pa.Table:
+    def stream_support(self, support: pa.Table) -> pa.Table:
         """Return the support of clauses as the stream's program numbers them."""
         return support
 
@@ -155,7 +155,7 @@ class ClauseChanges:
 
     def learned(self, stream: TrainingStream, weights: FloatArray, support: pa.Table) -> CountedModel:
         """Make the learned model, and what is kept of it."""
-        return stream.learned(self.own(weights), self.own_support(support))
+        return stream.learned(self.stream_values(weights), self.stream_support(support))
 
     def rows(self) -> Mapping[str, pa.Table]:
         """Return what else is kept of the run, by table; called after `learned`."""
@@ -256,8 +256,8 @@ class TrainingStream(LearnerRun):
         """Return the clauses with weights and support, the strongest first; works after the stream was left."""
         listed = self._clauses
         if listed is None:
-            listed = clause_table(self._program, self.changes.own(weights))
-        return clause_listing(listed, self.changes.own_support(support))
+            listed = clause_table(self._program, self.changes.stream_values(weights))
+        return clause_listing(listed, self.changes.stream_support(support))
 
     # ---- the run -----------------------------------------------------------------------------------------
 
@@ -370,7 +370,7 @@ class TrainingStream(LearnerRun):
         """Add the open groundings of a window of the first pass; a clause that is not known yet has none in it, but others may have."""
         if self._open is None:
             return
-        clauses = self.changes.kept(window.network.clauses)
+        clauses = self.changes.run_ids(window.network.clauses)
         found = np.full(max(len(self._open), int(clauses.max(initial=-1)) + 1), 0, dtype=object)
         found[: len(self._open)] = self._open
         found[clauses] += window.network.open
@@ -379,17 +379,17 @@ class TrainingStream(LearnerRun):
     def _own_open(self) -> Counts:
         """Return the open groundings so far as the program numbers its clauses; those of clauses that no window had may lack."""
         assert self._open is not None
-        return self.changes.own(self._open)
+        return self.changes.stream_values(self._open)
 
     def _unsaid(self, what: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
         """Return what nobody was told of the data so far."""
         return list(what)
 
-    def _warn_of_idle(self, opened: Counts, *, closed: bool = False) -> None:
-        """Warn of rules with weights without an open ground clause (`opened`, by clause); with `closed` also of those of closed predicates alone."""
+    def _warn_of_idle(self, open_counts: Counts, *, closed: bool = False) -> None:
+        """Warn of rules with weights without an open ground clause (`open_counts`, by clause); with `closed` also of those of closed predicates alone."""
         program, owners = self._program, self.clause_rules()
-        opened = opened[: len(owners)]
-        busy = set(owners[: len(opened)][opened.astype(bool)].tolist())
+        open_counts = open_counts[: len(owners)]
+        busy = set(owners[: len(open_counts)][open_counts.astype(bool)].tolist())
         layout = program.public_layout.predicates
         # Under Alchemy's semantics a rule comes to several, of which one may do.
         idle = {
@@ -447,7 +447,7 @@ class ExampleStream(TrainingStream):
         for number, window in self._windows.after(self._done):
             if number == 0:
                 self._count(window)
-            with self.changes.shown(self._to_learn(window), self._program, window.examples) as shown:
+            with self.changes.prepared_window(self._to_learn(window), self._program, window.examples) as shown:
                 yield shown
             task.advance(len(window.examples))
         self.drawing.close()
@@ -489,7 +489,7 @@ class ExampleStream(TrainingStream):
 
     def added_statistics(self, added: Program, support: pa.Table, shown: IntArray) -> pa.Table:
         """Count the clauses in all examples."""
-        with Extent(added, limit=self._extent.limit).only(self.examples) as extent:
+        with Extent(added, limit=self._extent.limit).restricted_to(self.examples) as extent:
             return added_statistics(extent, support, shown)
 
     def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
@@ -514,7 +514,7 @@ class ExampleStream(TrainingStream):
             return counted_statistics(program, found, support, shown)
         opened = self._own_open()
         self._warn_of_idle(opened)
-        with self._extent.only(self.examples) as extent:
+        with self._extent.restricted_to(self.examples) as extent:
             return learned_statistics(extent, opened, support, shown)
 
     def _unsaid(self, what: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:

@@ -214,7 +214,7 @@ class Pass:
             chosen = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *rows]))
             if self.counting:
                 self.left_out += LeftOutSubgraphs(len(true) - len(chosen))
-            return window if len(chosen) == len(true) else window.only(chosen)
+            return window if len(chosen) == len(true) else window.select(chosen)
         for name in sorted(self.learned):
             places, truth = window.places(name), window.tables[name][TRUTH].to_numpy().astype(np.bool_)
             true += np.bincount(places[truth], minlength=len(true))
@@ -222,7 +222,7 @@ class Pass:
         chosen, left = LeftOutSubgraphs.of(true, false, true + false)
         if self.counting:
             self.left_out += left
-        return window if len(chosen) == len(true) else window.only(chosen)
+        return window if len(chosen) == len(true) else window.select(chosen)
 
 
 class StreamPart(WindowSource):
@@ -330,7 +330,7 @@ def _difference(before: pa.Schema, now: pa.Schema) -> str:
 
 
 @contextmanager
-def opened(
+def window_database(
     window: SubgraphWindow, schemas: Mapping[str, pa.Schema], model: Model, targets: frozenset[str], threads: int
 ) -> Iterator[Session]:
     """Show a window as a database of its own while the context is open."""
@@ -408,14 +408,14 @@ class WindowDatabases:
     def session(self, window: SubgraphWindow) -> Iterator[Session]:
         """Show a window as a database of its own while the context is open."""
         schemas = self._reading.schemas()
-        with opened(window, schemas, self._model, self._targets, self._threads) as session, session.verb():
+        with window_database(window, schemas, self._model, self._targets, self._threads) as session, session.verb():
             yield session
 
     @contextmanager
     def held(self, session: Session, model: Model) -> Iterator[Program]:
         """Hold a model with the same declarations against a window while the context is open."""
         roles = Roles(query=sorted(self._predicted))
-        layout = session.layout(model, training=True, roles=roles, growing=self._searching)
+        layout = session.layout(model, training=True, roles=roles, adds_rules=self._searching)
         program = bind_program(session.engine, layout, model, known=self._compiled)
         try:
             yield program
@@ -558,7 +558,7 @@ class SubgraphStream(TrainingStream):
         network = replace(window.network, example=place[window.network.example])
         network = network_with_fixed(network, program, self.clause_text)
         window = replace(window, examples=examples, network=network)
-        return self._window.enter_context(self.changes.shown(window, program, ids))
+        return self._window.enter_context(self.changes.prepared_window(window, program, ids))
 
     def window(self, examples: IntArray) -> Window:
         """Refuse to ground subgraphs again: they are gone."""

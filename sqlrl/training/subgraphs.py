@@ -48,7 +48,7 @@ class SubgraphWindow:
         values = pa.array(self.names, pa.string())
         return pc.index_in(self.tables[predicate][EXAMPLE], value_set=values).to_numpy()
 
-    def only(self, chosen: Sequence[int] | Any) -> SubgraphWindow:
+    def select(self, chosen: Sequence[int] | Any) -> SubgraphWindow:
         """Return the window with some of its subgraphs alone, by their places, ascending."""
         keep = np.zeros(len(self.names), dtype=np.bool_)
         keep[np.asarray(chosen, dtype=np.int64)] = True
@@ -59,7 +59,7 @@ class SubgraphWindow:
         """Return the first subgraphs, at most so many, and the rest if there is one."""
         if len(self.names) <= most:
             return self, None
-        return self.only(range(most)), self.only(range(most, len(self.names)))
+        return self.select(range(most)), self.select(range(most, len(self.names)))
 
 
 def window_of(tables: object, names: Sequence[str] | None = None) -> SubgraphWindow:
@@ -434,7 +434,7 @@ class SubgraphQueries(Subgraphs):
             raise InputError(
                 f"the graph has a table {other} of its own, and {CENTRES} is what queries call the centres of a window: rename the table"
             )
-        with self._graph.shown(self._centres.slice(begin, end - begin)) as name:
+        with self._graph.named_table(self._centres.slice(begin, end - begin)) as name:
             for predicate in self._relations:
                 # What stands before the query is on its first line, so that DuckDB says the lines of the query.
                 given = f"WITH {CENTRES} AS (FROM {name}) FROM ({trimmed(self._as_run(predicate))}\n)"

@@ -430,13 +430,14 @@ def test_pairs_entities_and_claims_are_counted_as_one_by_one(
     found_claims = {(row[0], row[1]): (row[2], row[3]) for row in rows if row[2] is not None}
     expected_claims = {}
     for k, claim in enumerate(every):
-        values = [None] if claim.fixed is None else sorted({f[claim.fixed] for f in facts})
+        values = [None] if claim.constant_place is None else sorted({f[claim.constant_place] for f in facts})
         for value in values:
             said = [
                 p
                 for p in labels
                 if any(
-                    all(p[i] == f[j] for i, j in claim.places) and (value is None or f[claim.fixed or 0] == value)
+                    all(p[i] == f[j] for i, j in claim.places)
+                    and (value is None or f[claim.constant_place or 0] == value)
                     for f in facts
                 )
             ]
@@ -481,7 +482,7 @@ def test_similar_examples_are_those_of_comparing_all_pairs(seed: int, percent: i
         ]
         if twins:
             similar[d] = (min(twins), len(twins))
-    target = AuditedTarget("sqlrl", audit.run, "Liked", ("doc",), own=0)
+    target = AuditedTarget("sqlrl", audit.run, "Liked", ("doc",), example_place=0)
     asked = Units(target, (view("Word", "doc word", "doc word", own=0),))
     assert {row[0]: row[1:] for row in ask(db, similar_units(asked, percent))} == similar
     equal = {
@@ -507,7 +508,7 @@ def test_facts_that_name_tested_examples_are_counted_as_one_by_one(
     db = documents(vocabulary(6, 3), Cites=([(names[i], names[j]) for i, j in cites], ["doc", "doc"]))
     chosen = {side: [d for d, own in zip(names, sides, strict=True) if own == side] for side in ("train", "test")}
     audit = db.audit("Liked", train=chosen["train"], test=chosen["test"])
-    target = AuditedTarget("sqlrl", audit.run, "Liked", ("doc",), own=0)
+    target = AuditedTarget("sqlrl", audit.run, "Liked", ("doc",), example_place=0)
     found = ask(db, naming_facts(target, view("Cites", "doc doc_2", "doc doc", own=0), 1))
     expected = [(names[i], names[j]) for i, j in cites if sides[i] == "train" and sides[j] == "test"]
     assert found == sorted(expected)

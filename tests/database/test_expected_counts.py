@@ -124,7 +124,7 @@ def check(case: Case, chosen: frozenset[str] | None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SqlrlWarning)
         try:
-            with db.advanced.program(case.model) as program, db.advanced.session.only(examples) as some:
+            with db.advanced.program(case.model) as program, db.advanced.session.examples_table(examples) as some:
                 program.expand(some)
                 listed = list(formulas_of(program, case.data, Names(program.engine, program.layout)))
         except (ModelError, UnsupportedError):

@@ -148,7 +148,7 @@ def test_what_evidence_violates_is_counted_without_grounding() -> None:
         network = ground_network(Extent(program))
         assert decided_false(Extent(program)).tolist() == network.evidence_violated.tolist()
         assert network.evidence_violated.any()
-        with program.only(np.array([1])) as chosen:
+        with program.examples_table(np.array([1])) as chosen:
             assert (
                 decided_false(Extent(program, chosen)).tolist()
                 == ground_network(Extent(program, chosen)).evidence_violated.tolist()
@@ -213,7 +213,7 @@ def test_statistics_of_learning_heed_a_limit() -> None:
         np.zeros(0, dtype=object),
         pa.table({"clause": pa.array([], pa.int64()), "delta_n": pa.array([], pa.int64())}),
     )
-    with db.advanced.program(model, training=True) as program, program.only(np.array([0])) as chosen:
+    with db.advanced.program(model, training=True) as program, program.examples_table(np.array([0])) as chosen:
         with pytest.raises(GroundingLimitError, match="is counted by enumerating"):
             learned_statistics(Extent(program, chosen, 5000), none, support, np.arange(2))
         found = learned_statistics(Extent(program, chosen), none, support, np.arange(2))
@@ -238,10 +238,10 @@ def test_one_pass_over_ground_clauses_gives_the_statistics_that_queries_give() -
     )
     support = pa.table({"clause": [0, 2], "delta_n": [5, -1]})
     for examples in ([0, 1, 2], [1]):
-        with db.advanced.program(model, training=True) as program, program.only(np.array(examples)) as chosen:
+        with db.advanced.program(model, training=True) as program, program.examples_table(np.array(examples)) as chosen:
             program.expand(chosen)
             shown = np.arange(program.clause_count)
-            opened = ProgramOracle(Extent(program, chosen), check=False).opened()
+            opened = ProgramOracle(Extent(program, chosen), check=False).open_counts()
             expected = learned_statistics(Extent(program, chosen), opened, support, shown)
             assert sum(expected.column("open").drop_null().to_pylist()) > 0
             assert added_statistics(Extent(program, chosen), support, shown).equals(expected)

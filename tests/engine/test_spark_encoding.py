@@ -130,7 +130,7 @@ def test_ids_follow_names_after_those_known(
         [(i, name) for i, name in enumerate(old)] if new else []
     )
     assert sorted(rows(found.part, server)) == sorted((ids[x], ids[y]) for x, y in facts)
-    assert (tally.rows, tally.kept, found.rows) == (len(facts), len(facts), len(facts))
+    assert (tally.rows, tally.kept_rows, found.rows) == (len(facts), len(facts), len(facts))
 
 
 @pytest.mark.parametrize(("task", "ranges_", "least", "most"), [(100, 10, 100, 100), (350, 3, 334, 500)])
@@ -184,7 +184,7 @@ def test_what_is_wrong_with_rows_is_counted(server: Server, tmp_path: Path) -> N
     wanted = ParquetToEncode(path, (Key("a0", "x", "t"),), "t")
     with Encoding(server, most=1000) as work:
         tally = work.tally(wanted)
-    assert (tally.rows, tally.kept, tally.missing) == (7, 5, {"a0": 2, "truth": 1})
+    assert (tally.rows, tally.kept_rows, tally.missing) == (7, 5, {"a0": 2, "truth": 1})
     clean, _ = encoded(server, path, truth="t", complete=True, distinct=True)
     assert (clean.rows, clean.repeated, clean.contradictory[0]) == (4, (0, []), 1)
 

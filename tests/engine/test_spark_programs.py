@@ -61,7 +61,7 @@ def found(engine: QueryEngine, layout: Layout, case: Case, seed: int) -> dict[st
         chosen = network.atoms[(generator.random(len(network.atoms)) < 0.5) & ~network.helper]
         if not network.helper.any():
             answers["true"] = true_counts(extent).tolist()
-            with program.shown(pa.table({"atom": pa.array(chosen, pa.int64())})) as name:
+            with program.rows_table(pa.table({"atom": pa.array(chosen, pa.int64())})) as name:
                 answers["in a world"] = true_counts(extent, World(name)).tolist()
                 answers["difference"] = count_differences(extent, World(name)).tolist()
         oracle = ProgramOracle(extent)

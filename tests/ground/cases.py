@@ -526,7 +526,7 @@ def random_worlds(program: Program, network: Network, seed: int) -> Iterator[np.
 @contextmanager
 def world_table(program: Program, ids: np.ndarray) -> Iterator[TableName]:
     """Show the true atoms of a world to SQL."""
-    with program.shown(pa.table({"atom": pa.array(ids, pa.int64())})) as name:
+    with program.rows_table(pa.table({"atom": pa.array(ids, pa.int64())})) as name:
         yield name
 
 

@@ -35,7 +35,7 @@ def test_facts_are_what_is_true_in_the_observed_world(case: Case, seed: int) -> 
     generator = np.random.default_rng(seed)
     chosen = generator.permutation(np.array(sorted(names.examples), np.int64))
     chosen = chosen[: generator.integers(1, len(chosen) + 1)]
-    with program.only(chosen) as examples:
+    with program.examples_table(chosen) as examples:
         facts = read_facts(program, [*CLOSED, *case.opened], examples, chosen)
     assert facts.examples is chosen
     true = data.facts | {atom for atom, label in data.atoms.items() if label}
@@ -76,7 +76,7 @@ def test_an_atom_about_two_examples_stands_in_both() -> None:
     catalog.load("Cites", [("B1", "B2"), ("B2", "B2"), ("B3", "B1")])
     catalog.load("Topic", [("B1",)], target=True)
     program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
-    with program.only(np.array([1, 0])) as examples:
+    with program.examples_table(np.array([1, 0])) as examples:
         facts = read_facts(program, ["Cites"], examples, np.array([1, 0]))
     found = facts.atoms["Cites"]
     rows = [(int(e), *map(int, row)) for e, row in zip(found.example, found.arguments, strict=True)]

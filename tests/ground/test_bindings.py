@@ -45,7 +45,7 @@ def test_bindings_and_atoms_are_those_of_direct_evaluation(drawn: tuple[Case, li
     generator = np.random.default_rng(seed)
     chosen = generator.permutation(np.array(sorted(names.examples), np.int64))
     chosen = chosen[: generator.integers(1, len(chosen) + 1)]
-    with program.only(chosen) as examples:
+    with program.examples_table(chosen) as examples:
         network = ground_network(Extent(program, examples), check=False)
         window = WindowBindings(program, examples, chosen, network.atoms)
         for c, pattern in zip(found, patterns, strict=True):
@@ -138,7 +138,7 @@ def test_a_predicate_without_arguments(wet: bool) -> None:
     program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
     names = ("Rain", ()), ("Wet", ()), ("Mark", (Slot(False, 0),))
     pattern = Shape(("p",), (), tuple(ShapeLiteral(name, False, terms) for name, terms in names))
-    with program.only(np.array([0])) as examples:
+    with program.examples_table(np.array([0])) as examples:
         window = WindowBindings(program, examples, np.array([0]), np.array([1]))
         assert window.of(pattern).values.tolist() == [[0], [1]]
         assert window.table.find("Rain", NO_EXAMPLE, np.zeros((1, 0))).tolist() == [0]
@@ -154,7 +154,7 @@ def test_too_many_bindings_name_the_pattern() -> None:
     x, y, z = (Slot(False, i) for i in range(3))
     literals = (ShapeLiteral("Smokes", False, (x,)), ShapeLiteral("Friends", False, (y, z)))
     pattern = Shape(("person",) * 3, (), literals)
-    with program.only(np.array([0])) as examples:
+    with program.examples_table(np.array([0])) as examples:
         message = (
             r"^the pattern !Smokes\(v0\) v !Friends\(v1, v2\) has more than 5 bindings in 1 example \(joined from "
             r"Friends\(v\d, v\d\)\): lower the recall"
@@ -172,7 +172,7 @@ def test_patterns_with_one_closed_part_share_a_query() -> None:
     friends, smokes = ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", False, (y,))
     start = ShapeLiteral("Smokes", False, (x,))
     people = ("person", "person")
-    with program.only(np.array([0])) as examples:
+    with program.examples_table(np.array([0])) as examples:
         window = WindowBindings(program, examples, np.array([0]), np.array([1, 2, 3]))
         one = window.of(Shape(people, (), (start, friends)))
         two = window.of(Shape(people, (), (smokes, friends, start)))

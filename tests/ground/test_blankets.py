@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from sqlrl.errors import CountOverflowError, GroundingLimitError, UnsupportedError
-from sqlrl.ground.blankets import PartTable, clause_terms, read_domain, shape_clauses
+from sqlrl.ground.blankets import AtomReader, PartTable, clause_terms, shape_clauses
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.partitions import Partition
 from sqlrl.ground.program import Extent, Program
@@ -121,12 +121,12 @@ def partitions(program: Program, ids: np.ndarray | None = None, names: list[str]
     if ids is None:
         ids = np.array(sorted(Names(program.engine, layout).examples), dtype=np.int64)
     names = list(program.public_layout.predicates) if names is None else names
-    with program.only(ids) as chosen:
-        parts = PartTable(program.engine, layout, chosen)
+    with program.examples_table(ids) as chosen:
+        reader, parts = AtomReader(program.engine, layout, chosen), PartTable(program.engine, layout, chosen)
         terms = clause_terms(shape_clauses(program), names, parts, len(ids))
         found = {}
         for name in names:
-            domain = read_domain(program.engine, layout, layout.predicates[name], ids, chosen)
+            domain = reader.domain(layout.predicates[name], ids)
             found[name] = Partition.of(domain).refined(terms.get(name, []), program.clause_count)
     return found
 

@@ -151,7 +151,7 @@ def test_joint_counts_are_those_of_all_assignments(
         wanted = [name for name in chosen or known if name in known]
         atoms = query_atoms(db)
         with (
-            db.advanced.session.only(None if chosen is None else wanted) as examples,
+            db.advanced.session.examples_table(None if chosen is None else wanted) as examples,
             CandidateProgram(program.engine, program.layout, found) as held,
         ):
             counts = held.counts(examples)

@@ -70,7 +70,7 @@ def check(program: Program, case: Case, data: Data, added: dict[Instance, str | 
     formulas = {
         clause: formula for clause, _, formula in formulas_of(program, data, Names(program.engine, program.layout))
     }
-    with program.only(ids) as chosen:
+    with program.examples_table(ids) as chosen:
         together, plain = (ClauseBlankets(program.engine, program.layout, ids, chosen, names) for _ in range(2))
         together.learn(added.items())
         for instance in added:
@@ -253,7 +253,7 @@ def test_candidates_that_differ_in_the_added_predicate_are_one_statement() -> No
     program.expand()
     ids = np.array([0])
     instances = [bound.instances[0] for bound in program.features]
-    with program.only(ids) as chosen:
+    with program.examples_table(ids) as chosen:
         source, plain = (ClauseBlankets(engine, program.layout, ids, chosen, names) for _ in range(2))
         source.learn(list(zip(instances, (*names[1:], *names[1:]), strict=True)))
         assert source.statements == 1

@@ -137,7 +137,7 @@ def check(case: Case, seed: int) -> None:
     some = [shape for shape in oracle.sizes if random.random() < 0.5]
     check_solving(ProgramOracle(Extent(program), check=False, whole=some), network, seed)
     subset = np.array(sorted(set(network.example.tolist()))[:1], dtype=np.int64)
-    with program.only(subset) as examples:
+    with program.examples_table(subset) as examples:
         few, part = (
             ProgramOracle(Extent(program, examples), check=False),
             ground_network(Extent(program, examples), check=False),

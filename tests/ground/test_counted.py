@@ -93,7 +93,7 @@ def test_a_huge_part_is_counted(catalog: Catalog, degrees: np.ndarray, rule: str
     units = network.units.toarray()[np.searchsorted(network.atoms, ids), 0]
     assert units.tolist() == expected(degrees).tolist()
     nobody = np.zeros(len(network.atoms), dtype=bool)
-    with program.shown(pa.table({"atom": np.zeros(0, np.int64)})) as name:
+    with program.rows_table(pa.table({"atom": np.zeros(0, np.int64)})) as name:
         assert sql.true_counts(Extent(program), World(name)).tolist() == counts(network, nobody).tolist()
     program.close()
 

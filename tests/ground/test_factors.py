@@ -92,7 +92,7 @@ def check_subset(case: Case, program: Program, names: Names, merged: FactorCount
     if case.kind == "one":
         return
     ids = np.array([i for i, name in names.examples.items() if name in case.subset], np.int64)
-    with program.only(ids) as chosen:
+    with program.examples_table(ids) as chosen:
         for whole, most in ((merged, MERGED), (every, 0)):
             part, mine = factor_counts(Extent(program, chosen), merged=most), np.isin(whole.example, ids)
             for name in ("clause", "example", "nodes", "factors", "edges"):
@@ -176,7 +176,7 @@ def test_other_examples_are_not_counted() -> None:
     with bound(parse_mln(text, query=("Is",)), facts, example="doc") as program:
         found = factor_counts(Extent(program))
         assert found.factors.tolist() == [2, 5]
-        with program.only(np.array([1])) as chosen:
+        with program.examples_table(np.array([1])) as chosen:
             assert factor_counts(Extent(program, chosen)).factors.tolist() == [5]
 
 

@@ -69,13 +69,13 @@ def test_units_are_those_of_the_ground_network(case: Case) -> None:
     network = ground_network(Extent(program), check=False)
     assert found.atoms.tolist() == network.atoms.tolist()
     expected = network.units.toarray()
-    expected[:, ~found.found] = 0
+    expected[:, ~found.evaluated] = 0
     assert (found.units.toarray() == expected).all()
     numbers = np.unique(network.example)[:1]
-    with program.only(numbers) as examples:
+    with program.examples_table(numbers) as examples:
         some, part = features(program, examples), ground_network(Extent(program, examples), check=False)
         expected = part.units.toarray()
-        expected[:, ~some.found] = 0
+        expected[:, ~some.evaluated] = 0
         assert (some.units.toarray() == expected).all()
     engine.close()
 
@@ -103,7 +103,7 @@ def test_counts_are_those_of_all_bindings(seed: int) -> None:
     heads = [rng.choice(["Target(x0, x1)", "Target(x0, x1)", "Target(x1, x0)", "!Target(x0, x1)"]) for _ in bodies]
     program = program_of([f"1 {body_text(b)} => {h}" for b, h in zip(bodies, heads, strict=True)], facts)
     found = features(program)
-    assert found.found.all()
+    assert found.evaluated.all()
     assert (found.units.toarray() == ground_network(Extent(program)).units.toarray()).all()
     rows, units = encoded(facts, IDS), found.units.toarray()
     for k, (first, second) in enumerate((int(a[1]), int(b[1])) for a, b in PAIRS):
@@ -128,9 +128,9 @@ def test_heads_with_constants_and_repeated_variables() -> None:
     ]
     program = program_of(rules, facts)
     found = features(program)
-    assert found.found.tolist() == [True, True, True, True, True, False, False, False, True]
+    assert found.evaluated.tolist() == [True, True, True, True, True, False, False, False, True]
     expected = ground_network(Extent(program)).units.toarray()
-    expected[:, ~found.found] = 0
+    expected[:, ~found.evaluated] = 0
     assert (found.units.toarray() == expected).all()
 
 

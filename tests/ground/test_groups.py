@@ -121,7 +121,7 @@ def test_groups_are_those_of_an_enumeration(kinds, data: st.DataObject) -> None:
                 return
             of = {name: i for i, name in names.examples.items()}
             few = np.array(sorted(of[name] for name in case.subset), dtype=np.int64)
-            with Extent(program).only(few) as extent:
+            with Extent(program).restricted_to(few) as extent:
                 check(program, case.data, by, names, true, extent, world, case.subset)
     finally:
         program.close()

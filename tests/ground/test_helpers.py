@@ -107,7 +107,7 @@ def test_counts_with_helper_atoms_are_those_of_the_formula(formula: str, given: 
         # A few worlds by SQL too: helper atoms outside are false there as well.
         for values in shown[:: max(1, len(shown) // 2)]:
             true = network.atoms[~network.helper][np.array(values)]
-            with program.shown(pa.table({"atom": pa.array(true, pa.int64())})) as name:
+            with program.rows_table(pa.table({"atom": pa.array(true, pa.int64())})) as name:
                 n = read.n(frozenset(name for name, value in zip(names, values, strict=True) if value))
                 with completed_world(program, World(name)) as complete:
                     assert sql.true_counts(Extent(program), complete)[0] == n

@@ -182,7 +182,7 @@ def test_a_block_with_two_given_true_atoms_is_impossible() -> None:
             InfeasibleError, match=r"two atoms of a block true.*InField\(B1, ., P1\).*InField\(B1, ., P1\)"
         ):
             ground_network(Extent(program))
-        with program.only(np.array([1])) as other:
+        with program.examples_table(np.array([1])) as other:
             assert len(ground_network(Extent(program, other)).atoms) == 3
 
 
@@ -276,7 +276,7 @@ def test_constants_that_new_data_lack_join_with_nothing() -> None:
             assert counts(network, none).tolist() == [0, 0, 0, 2, 0, 2]
             assert counts(network, ~none).tolist() == [2, 2, 2, 2, 2, 2]
             assert program.weights().tolist() == [0, 0, 1, 2, 3, 4]
-            with program.shown(pa.table({"atom": network.atoms})) as everything:
+            with program.rows_table(pa.table({"atom": network.atoms})) as everything:
                 assert sql.true_counts(Extent(program), sql.World(everything)).tolist() == [2, 2, 2, 2, 2, 2]
 
 
@@ -314,7 +314,7 @@ def test_windows_that_are_not_grounded_have_the_same_examples_and_clauses(caplog
         atoms = [x for x in caplog.messages if x.startswith(("ground ", "read the query atoms"))]
         assert (len(atoms) > 0) == (ground is grounded)
         # The table of its examples is there for whoever counts over a window.
-        with windows.extent.only(np.array([0])) as extent:
+        with windows.extent.restricted_to(np.array([0])) as extent:
             found.append((seen, sql.true_counts(extent).tolist()))
         catalog.engine.close()
     assert found[0] == found[1]
@@ -347,7 +347,7 @@ def test_a_window_of_all_examples_is_grounded_once_for_all_passes(
         assert np.concatenate([window.examples for window in seen[number]]).tolist() == order.tolist()
         # In the first pass a window has only the clauses that are known by then.
         for window in seen[number] if once or number else []:
-            with program.only(window.examples) as chosen:
+            with program.examples_table(window.examples) as chosen:
                 alone = ground_network(Extent(program, chosen))
             for each in fields(alone):
                 one, other = (getattr(network, each.name) for network in (window.network, alone))

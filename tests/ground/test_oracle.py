@@ -155,7 +155,7 @@ def check_subset(case, program, names, whole, world) -> None:
     ids = np.array([i for i, name in names.examples.items() if name in subset], np.int64)
     if data.kind == "one":
         ids = np.array([0])
-    with program.only(ids) as examples:
+    with program.examples_table(ids) as examples:
         network = ground_network(Extent(program, examples), check=False)
         inside = np.isin(whole.atoms, network.atoms)
         atoms = names.atoms()

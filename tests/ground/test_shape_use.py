@@ -28,7 +28,7 @@ def test_a_shape_follows_the_parameter_table_of_its_clauses() -> None:
     program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
     assert not program.shapes  # a template has no clauses before it is expanded
 
-    with program.shown(pa.table({"example": pa.array([0], pa.int32())})) as one:
+    with program.rows_table(pa.table({"example": pa.array([0], pa.int32())})) as one:
         assert program.expand(one) == 2
     first = {shape: use.bound for shape, use in program.shapes.items()}
     assert all(bound.parameters is not None and not bound.unknown for bound in first.values())

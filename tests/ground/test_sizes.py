@@ -39,8 +39,8 @@ def test_literals_without_common_variables_multiply(count: int) -> None:
     model = parse_mln("Known(p)\nS(p)\n1 " + " v ".join(f"S(x{i})" for i in range(count)), query=("S",))
     with (
         bound(model, {"Known": [(str(i),) for i in range(301)]}) as program,
-        program.shown(pa.table({"atom": [1]})) as one,
-        program.shown(pa.table({"atom": [1, 2]})) as two,
+        program.rows_table(pa.table({"atom": [1]})) as one,
+        program.rows_table(pa.table({"atom": [1, 2]})) as two,
     ):
         assert sql.violated(Extent(program, limit=0), sql.World(one)).tolist() == [300**count]
         change = sql.count_differences(Extent(program, limit=0), sql.World(two), sql.World(one))
@@ -55,7 +55,7 @@ def test_enumeration_past_the_limit_names_the_clause() -> None:
         message = r"^rules\.mln:4: S\(x, y0\) v .* is counted by enumerating 10,485,760,000,000,000 groundings, .* limit of 1,000 "
         with pytest.raises(GroundingLimitError, match=message):
             sql.true_counts(Extent(program, limit=1000))
-        with pytest.raises(GroundingLimitError, match=message), program.shown(pa.table({"atom": [1]})) as one:
+        with pytest.raises(GroundingLimitError, match=message), program.rows_table(pa.table({"atom": [1]})) as one:
             sql.count_differences(Extent(program, limit=1000), sql.World(one))
     with (
         bound(closed, {"Known": [(str(i), str(i)) for i in range(40)]}) as program,
@@ -71,7 +71,7 @@ def test_differences_of_many_positive_literals(count: int) -> None:
     model = parse_mln(f"thing = {{{', '.join(names)}}}\nLikes(p, thing)\nKnown(p)\n1 {text}", query=("Likes",))
     with bound(model, {"Known": [("Anna",), ("Bob",)], "Likes": [("Anna", "C1")]}) as program:
         assert sql.true_counts(Extent(program)).tolist() == [1]
-        with program.shown(pa.table({"atom": np.zeros(0, np.int64)})) as nothing:
+        with program.rows_table(pa.table({"atom": np.zeros(0, np.int64)})) as nothing:
             assert sql.count_differences(Extent(program), sql.World(nothing)).tolist() == [-1]
 
 
@@ -82,7 +82,7 @@ def test_many_positive_literals_are_enumerated() -> None:
     )
     with bound(model, {"Known": [("Anna",), ("Bob",)], "Likes": [("Anna", "J")]}) as program:
         assert sql.true_counts(Extent(program)).tolist() == [1]
-        with program.shown(pa.table({"atom": np.zeros(0, np.int64)})) as nothing:
+        with program.rows_table(pa.table({"atom": np.zeros(0, np.int64)})) as nothing:
             assert sql.count_differences(Extent(program), sql.World(nothing)).tolist() == [-1]
 
 
@@ -187,11 +187,11 @@ def test_no_example_has_nothing_where_all_data_are_one(ids: list[int]) -> None:
         "Known(+x) => S(x)",
     ]
     model = parse_mln("\n".join(["Known(p)\nS(p)", *rules]), query=("S",))
-    with bound(model, {"Known": [("A",), ("B",)]}) as program, program.only(np.array(ids, np.int64)) as none:
+    with bound(model, {"Known": [("A",), ("B",)]}) as program, program.examples_table(np.array(ids, np.int64)) as none:
         network = ground_network(Extent(program, none))
         assert [len(network.atoms), len(network.literals), network.units.nnz] == [0, 0, 0]
         assert set(network.total) == set(network.base) == {0}
-        with program.shown(pa.table({"atom": [1]})) as one:
+        with program.rows_table(pa.table({"atom": [1]})) as one:
             assert set(sql.true_counts(Extent(program, none), sql.World(one))) == {0}
             assert set(sql.count_differences(Extent(program, none), sql.World(one))) == {0}
 
@@ -202,7 +202,7 @@ def test_no_example_expands_no_template_where_all_data_are_one() -> None:
     catalog.declare(model)
     catalog.load("Known", [("A",), ("B",)])
     program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
-    with program.only(np.zeros(0, np.int64)) as none, program.only(np.array([0])) as one:
+    with program.examples_table(np.zeros(0, np.int64)) as none, program.examples_table(np.array([0])) as one:
         assert [program.expand(none), program.expand(one)] == [0, 2]
     catalog.engine.close()
 

@@ -55,7 +55,7 @@ def test_networks_are_equal(case: Case) -> None:
     program = bind_program(engine, layout, case.model)
     one = grounded(program, NEVER)
     assert contents(grounded(program, 1)) == contents(one)
-    with program.only(np.unique(one.example)[:1]) as examples:
+    with program.examples_table(np.unique(one.example)[:1]) as examples:
         assert contents(grounded(program, 1, examples=examples)) == contents(
             grounded(program, NEVER, examples=examples)
         )
@@ -98,7 +98,7 @@ def test_networks_are_equal_where_heads_are_outside_the_scope(seed: int, scope: 
     one, many = grounded(program, NEVER), grounded(program, 1)
     assert contents(many) == contents(one)
     assert any(n > 0 for n in one.evidence_violated) == scope
-    with program.only(np.zeros(0, np.int64)) as nothing:
+    with program.examples_table(np.zeros(0, np.int64)) as nothing:
         assert contents(grounded(program, 1, examples=nothing)) == contents(grounded(program, NEVER, examples=nothing))
 
 

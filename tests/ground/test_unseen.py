@@ -112,7 +112,7 @@ def test_new_combinations_and_what_they_touch(rule: str, given: bool) -> None:
         if found and names not in known.rows:
             combinations += 1
             touched |= set[Ground]().union(*found)
-    with db.advanced.program(learned) as program, program.only(db.advanced.example_ids(["e2"])) as chosen:
+    with db.advanced.program(learned) as program, program.examples_table(db.advanced.example_ids(["e2"])) as chosen:
         assert unseen(Extent(program, chosen)) == Unseen(combinations, len(touched))
 
 

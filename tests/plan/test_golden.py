@@ -210,7 +210,7 @@ def planned(kind: str, program: Program) -> exp.Expression:
             planner = TermPlanner(bound)
             names = dict.fromkeys(x.predicate for x in bound.every_literal if is_countable(bound, x.predicate))
             parts = dict.fromkeys(
-                use.conjunction for name in names for term in planner.flips(name) for use in term.conjunctions
+                use.conjunction for name in names for term in planner.flip_terms(name) for use in term.conjunctions
             )
             counted = count_conjunctions(list(parts), layout)
             assert counted is not None

@@ -43,7 +43,7 @@ def name(text: str) -> TableName:
 SIMPLE = PathSearch(
     name("edges"), name("marks"), name("pairs"), name("starts"), name("stops"), relations=6, simple=True, least=1
 )
-ALL = replace(SIMPLE, simple=False, own=2)
+ALL = replace(SIMPLE, simple=False, target_relation=2)
 STARTS = Frontier(name("starts"), 0, True)
 ONE, LAST = Frontier(name("one"), 1, True), Frontier(name("last"), 1, False)
 TWO = Frontier(name("two"), 2, False, passed_columns(2, 2))
@@ -69,7 +69,7 @@ CASES = {
     "simple_paths": path_supports(SIMPLE, ONE, TWO, (0, 100)),
     "all_paths": path_supports(ALL, ONE, replace(TWO, passed=passed_columns(2, 3))),
     "path_walks": path_walks(SIMPLE, ONE, TWO),
-    "stopped": stopped_supports(replace(SIMPLE, own=2), STOPPED, 30),
+    "stopped": stopped_supports(replace(SIMPLE, target_relation=2), STOPPED, 30),
 }
 
 

@@ -84,7 +84,7 @@ class InMemory:
     def counts(self, world: np.ndarray, asked: np.ndarray) -> np.ndarray:
         return np.where(asked, counts(self.whole, world), 0)
 
-    def opened(self) -> np.ndarray:
+    def open_counts(self) -> np.ndarray:
         return self.whole.open
 
     def describe(self, clause: int, literals: list[int]) -> str:
@@ -137,7 +137,7 @@ def test_the_best_world_with_one_atom_flipped(problem: Problem) -> None:
         score = scores[tuple(other.world.tolist())]
         assert abs(float(score - best)) <= slack + other.gap
         assert abs(float(scores[tuple(world.tolist())] - score) - other.behind) <= slack
-        few = flipped_by_rounds(oracle, found.network, problem.weights, world, atom, rounds=0)
+        few = flipped_by_rounds(oracle, found.network, problem.weights, world, atom, max_rounds=0)
         assert few.least <= other.behind + slack
 
 

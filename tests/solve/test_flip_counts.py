@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sqlrl.errors import InputError
 from sqlrl.solve import overlaps as module
-from sqlrl.solve.flip_counts import flips
+from sqlrl.solve.flip_counts import flip_counts
 from sqlrl.solve.overlaps import Overlaps, overlaps
 from tests.effort import draws
 from tests.solve.networks import Problem, problems
@@ -22,7 +22,7 @@ from tests.solve.networks import Problem, problems
 def test_each_clause_changes_as_counting_both_worlds_says(problem: Problem, data: st.DataObject) -> None:
     world = data.draw(st.lists(st.booleans(), min_size=problem.atoms, max_size=problem.atoms))
     net, truth = problem.network(), np.array(world, dtype=np.bool_)
-    found = flips(net, truth)
+    found = flip_counts(net, truth)
     log_odds = found.log_odds(net, problem.weights, truth)
     here, best = problem.count(tuple(world)), problem.score(tuple(world))
     for atom in range(problem.atoms):

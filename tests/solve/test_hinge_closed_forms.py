@@ -56,9 +56,9 @@ def test_single_atoms_are_where_a_grid_has_its_least_value(soft: Soft, atom: int
     hinges = [(r, {0: next(iter(terms.values()))}, b, k) for r, terms, b, k in soft.hinges]
     one = Soft(1, soft.rules, hinges, soft.weights)
     problem = problem_of(one.network, one.weights)
-    if not len(problem.alone.atoms) or not feasible(one):
+    if not len(problem.single.atoms) or not feasible(one):
         return
-    found = solve_single_atoms(problem.alone.hinges)
+    found = solve_single_atoms(problem.single.hinges)
     grid = np.linspace(0.0, 1.0, 2001)
     zeros = [-b / terms[0] for _, terms, b, _ in hinges]
     costs = [one.cost(np.array([y])) for y in [*grid, *zeros] if 0 <= y <= 1 and one.excess(np.array([y])) <= 1e-12]
@@ -79,7 +79,7 @@ def test_an_atom_of_many_hinges(seed: int) -> None:
         for k in np.sort(random.integers(0, 4, 300))
     ]
     soft = Soft(1, rules, hinges, random.uniform(0.1, 2, 4).tolist())
-    found = solve_single_atoms(problem_of(soft.network, soft.weights).alone.hinges)
+    found = solve_single_atoms(problem_of(soft.network, soft.weights).single.hinges)
     around = minimize_scalar(
         lambda y: soft.cost(np.array([y])), bounds=(0, 1), method="bounded", options={"xatol": 1e-12}
     )

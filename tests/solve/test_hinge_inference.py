@@ -71,7 +71,7 @@ def test_interior_points_are_those_of_sequential_quadratic_programming(seed: int
     part, y = problem.joint, np.zeros(soft.atoms)
     assert part.components >= 1
     *_, (found, duals) = interior_points(part.hinges)
-    y[part.atoms], y[problem.alone.atoms] = found, solve_single_atoms(problem.alone.hinges).y
+    y[part.atoms], y[problem.single.atoms] = found, solve_single_atoms(problem.single.hinges).y
     assert soft.excess(y) < 1e-8
     # Sequential quadratic programming can stop early, above the optimum, which the residuals prove; never below it.
     assert soft.cost(y) <= expected + max(1e-6 * abs(expected), 1e-7)

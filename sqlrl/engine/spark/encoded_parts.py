@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlrl.engine.spark.server import Server, told
+from sqlrl.engine.spark.server import Server, explained
 from sqlrl.engine.stored import StoredPart
 from sqlrl.errors import InputError, Parameter, Written, brief
 from sqlrl.wording import counted
@@ -66,7 +66,7 @@ def _complete(server: Server, part: StoredPart, schema: pa.Schema) -> Any:
             f"{folder} is not there, or not complete: open the database with the storage into which its data were encoded, or load their source again."
         )
     frame, rows = part_frame(server, part, schema), int(known[part.name]["rows"])
-    with told(
+    with explained(
         lambda error: _damaged(folder, f"cannot be read ({brief(error.reason, lines=1)}): files of it are damaged")
     ):
         there = int(server.run(frame.count, step, folder))

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, union_all
 from sqlrl.engine.spark.encoded_parts import MARK, mark_rows, part_frame, stored_frame
-from sqlrl.engine.spark.server import PIECE, Server, told, unwritable
+from sqlrl.engine.spark.server import PIECE, Server, explained, unwritable
 from sqlrl.engine.stored import FACTS, PLACE, StoredPart
 from sqlrl.errors import EngineError, InputError
 from sqlrl.progress import Stage
@@ -79,7 +79,7 @@ class EncodingTally:
 
     rows: int
     digest: str
-    kept: int
+    kept_rows: int
     missing: Mapping[str, int]
     beyond: Mapping[str, int]
 
@@ -179,7 +179,7 @@ class Encoding:
         part = StoredPart(self.attempt, "begun")
         begun = pa.table({"part": ["begun"], "format": [0], "rows": [0]}, schema=MARK)
         path, step = self._path(part), "write to the storage"
-        with told(partial(unwritable, path)):
+        with explained(partial(unwritable, path)):
             self._write(self.server.rows(begun, step=step), path, step)
         self._scratch.append((self._path(part), MARK))
         return part
@@ -377,7 +377,7 @@ class Encoding:
         sizes: Mapping[str | None, int],
     ) -> tuple[int, StoredPart | None]:
         """Write the rows as ids; return their number, and where they are unless there are none."""
-        expected = tally.kept if wanted.complete else tally.rows
+        expected = tally.kept_rows if wanted.complete else tally.rows
         if not expected:
             return 0, None
         outputs: list[exp.Expr] = []

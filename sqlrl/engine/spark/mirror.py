@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlrl.engine.base import QueryEngine, TableName
 from sqlrl.engine.nodes import cast, column, named, star_count, table
-from sqlrl.engine.spark.server import PIECE, Server, told, too_large, unreadable, unwritable
+from sqlrl.engine.spark.server import PIECE, Server, explained, too_large, unreadable, unwritable
 from sqlrl.errors import ConflictError, InputError, Parameter, brief
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
@@ -102,11 +102,11 @@ class Mirror:
         (found,) = self._source.fetch(query, step=f"look whether {name.name} has changed").to_pylist()
         return Content(schema, int(found["n"]), int(found["h"] or 0))
 
-    def copy(self, name: TableName, found: MirroredTable) -> Copy:
+    def copy(self, name: TableName, mirrored: MirroredTable) -> Copy:
         """Return a table's rows on the server, which are copied unless they are there."""
-        content = found.content
-        if found.rows is not None:
-            return Copy(self._server.rows(found.rows, step=f"send {name.name} to Spark"))
+        content = mirrored.content
+        if mirrored.rows is not None:
+            return Copy(self._server.rows(mirrored.rows, step=f"send {name.name} to Spark"))
         if self._storage is None:
             raise too_large(content.rows, name.name, self._resident)
         folder = f"{self._storage}/{content.fingerprint}"
@@ -117,7 +117,7 @@ class Mirror:
             if attempt is None:
                 raise self._unreadable(folder, name, "the mark that was written is not there")
         frame = self._server.read([f"{folder}/{attempt}/*"], content.schema, step=f"read the copy of {name.name}")
-        with told(lambda error: self._unreadable(folder, name, brief(error.reason, lines=1))):
+        with explained(lambda error: self._unreadable(folder, name, brief(error.reason, lines=1))):
             there = self._server.run(frame.count, f"count the rows of the copy of {name.name}", folder)
         # A server may take a folder that is not there for one without rows.
         if there != content.rows:
@@ -132,7 +132,7 @@ class Mirror:
     def _attempt(self, folder: str, content: Content, name: TableName) -> str | None:
         """Return the attempt whose rows are to be read, None if none is complete."""
         step = f"look for the copy of {name.name}"
-        with told(partial(unreadable, folder)):
+        with explained(partial(unreadable, folder)):
             marks = self._server.found([f"{folder}/done/*"], _MARK, step=step)
         for mark in marks:
             if mark["format"] != FORMAT:
@@ -163,7 +163,7 @@ class Mirror:
 
     def _write(self, data: pa.Table, path: str, step: str) -> None:
         """Write rows as one file; done once more it is the same."""
-        with told(partial(unwritable, path)):
+        with explained(partial(unwritable, path)):
             self._server.write(self._server.rows(data, step=step).coalesce(1), path, step=step)
 
     def _pieces(self, name: TableName, schema: pa.Schema) -> Iterator[pa.Table]:

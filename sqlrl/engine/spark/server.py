@@ -427,7 +427,7 @@ def spark_type(kind: pa.DataType) -> str:
 
 
 @contextmanager
-def told(fault: Callable[[EngineError], InputError]) -> Iterator[None]:
+def explained(fault: Callable[[EngineError], InputError]) -> Iterator[None]:
     """Say of what fails on a server that is there what it means; `fault` returns the error."""
     try:
         yield

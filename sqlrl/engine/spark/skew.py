@@ -82,11 +82,11 @@ def _counts(table: exp.Table, key: str) -> exp.Select:
     return query.from_(table.copy()).group_by(column(key))
 
 
-def heavy_of(found: Mapping[int, int], rows: int, others: tuple[str, ...], tasks: int) -> Heavy | None:
+def heavy_of(row_counts: Mapping[int, int], rows: int, others: tuple[str, ...], tasks: int) -> Heavy | None:
     """Return the heavy keys of a column of a table from the numbers of their rows."""
-    if not found or not others:
+    if not row_counts or not others:
         return None
-    return Heavy(frozenset(found), others, _salts(max(found.values()) * tasks / rows))
+    return Heavy(frozenset(row_counts), others, _salts(max(row_counts.values()) * tasks / rows))
 
 
 def pair_query(left: tuple[exp.Table, str, int], right: tuple[exp.Table, str, int], tasks: int) -> exp.Select:
@@ -124,7 +124,7 @@ class Joined:
 
 
 def heavy_of_pair(
-    found: Sequence[Joined],
+    joins: Sequence[Joined],
     rows: tuple[int, int],
     others: tuple[tuple[str, ...], tuple[str, ...]],
     tasks: int,
@@ -132,7 +132,7 @@ def heavy_of_pair(
     """Return the heavy keys of both sides of a join. Rows are divided so that the copies of the other side's are as few as can be."""
     keys: tuple[list[int], list[int]] = ([], [])
     most = [1, 1]
-    for each in found:
+    for each in joins:
         own = (each.left, each.right)
         parts = each.left * each.right * tasks * FINER / each.work
         for side in range(2):

@@ -11,7 +11,7 @@ from scipy import sparse
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.restriction import UnsatisfiableError, Values
-from sqlrl.solve.structure import distinct, pointers, ragged_ranges
+from sqlrl.solve.structure import distinct_values, pointers, ragged_ranges
 from sqlrl.training.labels import Names
 from sqlrl.wording import counted
 
@@ -60,7 +60,7 @@ def support_table(network: Network) -> pa.Table:
     atom = np.concatenate([unit_atom, np.abs(network.literals) - 1])
     clause = np.concatenate([network.units.indices[speaks].astype(np.int64), row_clause])
     real = ~network.helper[atom]
-    pairs = distinct(clause[real] * max(n, 1) + atom[real])
+    pairs = distinct_values(clause[real] * max(n, 1) + atom[real])
     support = np.bincount(pairs // max(n, 1), minlength=m).astype(np.int64)
     return pa.table({"clause": network.clauses, "support": support})
 

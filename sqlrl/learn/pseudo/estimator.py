@@ -232,7 +232,7 @@ class PseudoLikelihood(WeightLearner):
         recorded, following = {**self.recorded(), **recorded_start(start)}, asked(callback, checkpoint, resume)
         seed, begun_at = self.random_state or 0, time.perf_counter()
         with db.advanced.learning.blankets(
-            model, examples=examples, limit=limit, opened=self.discriminative
+            model, examples=examples, limit=limit, open_only=self.discriminative
         ) as training:
             fit = IterationFit(training, type(self).__name__, recorded, seed, following, since=begun_at)
             whole, drawn = self._rows(training), None

@@ -334,51 +334,51 @@ def _parse(answer: Answer) -> _Values:
     return found
 
 
-def _parse_cplex(lines: Iterable[tuple[int, str]], found: _Values) -> None:
+def _parse_cplex(lines: Iterable[tuple[int, str]], values: _Values) -> None:
     ended = False
     for number, line in lines:
         ended = ended or line.startswith("</CPLEXSolution")
         variable = _CPLEX.match(line)
         if variable is not None:
-            found.set(variable[1], variable[2], number)
+            values.set(variable[1], variable[2], number)
         elif line.startswith("<variable "):
-            raise found.unreadable(number, line)
+            raise values.unreadable(number, line)
     if not ended:
-        raise InputError(f"{found.path} ends before </CPLEXSolution>: is the file whole?")
+        raise InputError(f"{values.path} ends before </CPLEXSolution>: is the file whole?")
 
 
-def _parse_highs(lines: Sequence[tuple[int, str]], found: _Values) -> None:
+def _parse_highs(lines: Sequence[tuple[int, str]], values: _Values) -> None:
     # The first list of columns has the values; what follows are rows and dual values.
     left = -1
     for number, line in lines:
         if left < 0 and line.startswith("# Columns"):
-            left = int(integers([line.split()[-1]], f"{found.path}:{number}", "number of variables")[0])
+            left = int(integers([line.split()[-1]], f"{values.path}:{number}", "number of variables")[0])
         elif left > 0:
             words = line.split()
             if len(words) != 2:
-                raise found.unreadable(number, line)
-            found.set(words[0], words[1], number)
+                raise values.unreadable(number, line)
+            values.set(words[0], words[1], number)
             left -= 1
         if left == 0:
             return
     if left < 0:
-        raise found.no_world(*(lines[0] if lines else (1, "Model status")))
-    raise InputError(f"{found.path} ends where {counted(left, 'variable')} more should follow: is the file whole?")
+        raise values.no_world(*(lines[0] if lines else (1, "Model status")))
+    raise InputError(f"{values.path} ends where {counted(left, 'variable')} more should follow: is the file whole?")
 
 
-def _parse_names(lines: Iterable[tuple[int, str]], found: _Values) -> None:
+def _parse_names(lines: Iterable[tuple[int, str]], values: _Values) -> None:
     # Gurobi lists all variables below comments; SCIP and MIPLIB's tools those that are not 0 below the objective.
     for number, line in lines:
         stated = _STATED.match(line)
         if stated is not None:
-            found.state(stated["objective"], number)
+            values.state(stated["objective"], number)
         elif line.startswith("no solution") or (line.startswith("solution status:") and "nfeasible" in line):
-            raise found.no_world(number, line)
+            raise values.no_world(number, line)
         elif not line.startswith(("#", "solution status:")):
             words = line.split()
             if not (len(words) == 2 or (len(words) == 3 and words[2].startswith("(obj:"))):
-                raise found.unreadable(number, line)
-            found.set(words[0], words[1], number)
+                raise values.unreadable(number, line)
+            values.set(words[0], words[1], number)
 
 
 def _read_values(answer: Answer, names: Sequence[str], cost: FloatArray, needed: int) -> BoolArray:
@@ -411,24 +411,24 @@ def _read_values(answer: Answer, names: Sequence[str], cost: FloatArray, needed:
     return np.asarray(truth == 1, dtype=np.bool_)
 
 
-def _check_objective(found: _Values, cost: FloatArray, value: FloatArray) -> None:
+def _check_objective(values: _Values, cost: FloatArray, value: FloatArray) -> None:
     total = float(cost @ value)
-    if not abs(total - found.objective) <= OBJECTIVE * max(1.0, float(np.abs(cost) @ np.abs(value))):
+    if not abs(total - values.objective) <= OBJECTIVE * max(1.0, float(np.abs(cost) @ np.abs(value))):
         raise InputError(
-            f"{found.path}: its values have the objective {total:.10g}, but it says {found.objective:.10g}: {OTHER_FILE}"
+            f"{values.path}: its values have the objective {total:.10g}, but it says {values.objective:.10g}: {OTHER_FILE}"
         )
 
 
 # ---- worlds ------------------------------------------------------------------------------------------
 
 
-def format_of(path: str | Path, named: str | None, choices: Sequence[_Kind]) -> _Kind:
+def format_of(path: str | Path, named: str | None, formats: Sequence[_Kind]) -> _Kind:
     """The format of some that is named, or else the one that the ending of a path names; an InputError if it names none."""
     word = Path(path).suffix.lower().removeprefix(".") if named is None else named
-    for known in choices:
+    for known in formats:
         if word == known:
             return known
-    choice = ", ".join(map(repr, choices))
+    choice = ", ".join(map(repr, formats))
     if named is not None:
         raise InputError(f"unknown format {named!r}: choose {choice}")
     raise InputError(f"cannot tell the format of {path}: name one of {choice}, or end the path in it")

@@ -70,7 +70,7 @@ class _Search:
 
     def refuse_single_conflicts(self) -> None:
         """Refuse hard hinges that cannot hold by themselves."""
-        for part in (self.problem.alone, self.problem.joint):
+        for part in (self.problem.single, self.problem.joint):
             hinges = part.hinges
             rows = np.flatnonzero(hinges.kind >= AT_MOST)
             if not len(rows):
@@ -92,7 +92,7 @@ class _Search:
 
     def solve_alone(self) -> SingleAtoms:
         """Solve the atoms that are connected with no other one."""
-        part = self.problem.alone
+        part = self.problem.single
         found = solve_single_atoms(part.hinges)
         # The middle of what hard hinges of different slopes ask can be too far from one of them where another point is not.
         for c in np.flatnonzero(found.violation > self.options.violation):
@@ -240,7 +240,7 @@ class _Search:
         duals = np.zeros(len(network.constants))
         of_atom = np.repeat(np.arange(part.components), np.diff(part.hinges.atom_start))
         best = np.where(unsolved[of_atom], np.clip(points.y, 0.0, 1.0), points.best_y)
-        y[part.atoms], y[problem.alone.atoms] = best, self.alone.y
+        y[part.atoms], y[problem.single.atoms] = best, self.alone.y
         penalty[part.atoms] = points.penalty[of_atom]
         duals[part.rows] = points.best_dual * problem.scale
         primal, dual = residuals(part.hinges, best, points.best_dual) if part.components else (0.0, 0.0)
@@ -257,7 +257,7 @@ class _Search:
         hold = not (violated or unsolved.any())
         proved = hold and objective - bound <= tolerance + 2.0 * rounding * problem.scale
         counts = {
-            "closed form": problem.alone.components,
+            "closed form": problem.single.components,
             self.options.method: int((~self.by_program & ~self.by_interior_point).sum()),
             "lp": int(self.by_program.sum()),
             "interior point": int(self.by_interior_point.sum()),

@@ -79,7 +79,7 @@ class HingeProblem:
     network: HingeNetwork
     weights: FloatArray
     scale: float  # the largest cost, by which all are divided
-    alone: HingePart  # atoms in hinges of one atom only
+    single: HingePart  # atoms in hinges of one atom only
     joint: HingePart  # atoms in components of several
     untouched: int  # how many atoms are in no hinge that is hard or costs anything
 

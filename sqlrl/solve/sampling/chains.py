@@ -80,23 +80,23 @@ class ChainState(NamedTuple):
     member: Int32Array  # atoms of the blocks
 
 
-def start_state(weighted: WeightedNetwork, found: Occurrences, world: BoolArray) -> ChainState:
-    """Return the state of a chain that starts in a world in which blocks and hard rows hold; chains share the arrays of `found`."""
+def start_state(weighted: WeightedNetwork, occurrences: Occurrences, world: BoolArray) -> ChainState:
+    """Return the state of a chain that starts in a world in which blocks and hard rows hold; chains share the arrays of `occurrences`."""
     if len(weighted.literals) >= 2**31:
         raise NumericError(f"{len(weighted.literals)} literals are too many for samplers, which index 2**31")
     row, atom = np.zeros(len(weighted.cost), ROW), np.zeros(len(weighted.atoms), ATOM)
     block = np.zeros(len(weighted.block_exact), BLOCK)
     row["cost"], row["first"], row["end"] = weighted.cost, weighted.indptr[:-1], weighted.indptr[1:]
-    atom["linear"], atom["first"], atom["end"] = weighted.linear, found.start[:-1], found.start[1:]
+    atom["linear"], atom["first"], atom["end"] = weighted.linear, occurrences.start[:-1], occurrences.start[1:]
     atom["block"], atom["bit"] = weighted.block, -1
-    block["first"], block["end"] = found.member_start[:-1], found.member_start[1:]
+    block["first"], block["end"] = occurrences.member_start[:-1], occurrences.member_start[1:]
     block["holder"], block["exact"] = -1, weighted.block_exact
     atom["true"] = world
     true = np.flatnonzero(world & (weighted.block >= 0))
     block["holder"][weighted.block[true]] = true
     holds = world[np.abs(weighted.literals) - 1] == (weighted.literals > 0)
     row["count"] = np.bincount(weighted.row[holds], minlength=len(row))
-    return ChainState(row, atom, block, found.literals, found.occurrence, found.member)
+    return ChainState(row, atom, block, occurrences.literals, occurrences.occurrence, occurrences.member)
 
 
 @inner

@@ -78,7 +78,7 @@ def draw_component(state: ChainState, cut: Slice, variables: int, rows: int, ran
     """Draw the component that `gather` found uniformly from its worlds; False, and the world as before, if they are too many to count."""
     _file_rows(state, cut, variables, rows)
     for i in range(variables):
-        cut.saved[i] = true_atom(state, cut.order[i])
+        cut.before[i] = true_atom(state, cut.order[i])
         set_true(state, cut.order[i], -1)
     # Kernels that are called at each step take few arrays: passing all of a slice costs more than the step.
     tried = cut.tried
@@ -97,7 +97,7 @@ def draw_component(state: ChainState, cut: Slice, variables: int, rows: int, ran
             # Each of the worlds met so far is kept with the same chance.
             if below(random, found) == 0:
                 for i in range(variables):
-                    cut.kept[i] = true_atom(state, cut.order[i])
+                    cut.drawn[i] = true_atom(state, cut.order[i])
             depth -= 1
             continue
         steps += 1
@@ -109,5 +109,5 @@ def draw_component(state: ChainState, cut: Slice, variables: int, rows: int, ran
                 tried[depth] = 0
     done = depth < 0
     for i in range(variables):
-        set_true(state, cut.order[i], cut.kept[i] if done else cut.saved[i])
+        set_true(state, cut.order[i], cut.drawn[i] if done else cut.before[i])
     return done

@@ -140,10 +140,10 @@ def _sweeps(
                 worlds[i, k] = state.atom[k].true
 
 
-def random_world(found: Occurrences, random: Stream) -> BoolArray:
+def random_world(occurrences: Occurrences, random: Stream) -> BoolArray:
     """Return a uniformly random world in which the blocks hold, shape (n,)."""
-    world = np.zeros(len(found.block), dtype=np.bool_)
-    randomise(found, world, random)
+    world = np.zeros(len(occurrences.block), dtype=np.bool_)
+    randomise(occurrences, world, random)
     return world
 
 
@@ -166,12 +166,12 @@ def settled(weighted: WeightedNetwork, state: ChainState, sweep: Sweep, random: 
 
 
 def second_world(
-    weighted: WeightedNetwork, found: Occurrences, label: IntArray, first: BoolArray, random: Stream
+    weighted: WeightedNetwork, occurrences: Occurrences, label: IntArray, first: BoolArray, random: Stream
 ) -> BoolArray:
     """Return where the second chain of a pair starts in a network without hard rows; `first` is where the first one has settled."""
-    state = start_state(weighted, found, opposite(found, first))
+    state = start_state(weighted, occurrences, opposite(occurrences, first))
     world = settled(weighted, state, start_sweep(weighted), random)
-    return unless_much_worse(weighted, label, world, first, lambda: random_world(found, random))
+    return unless_much_worse(weighted, label, world, first, lambda: random_world(occurrences, random))
 
 
 def is_gibbs(weighted: WeightedNetwork) -> bool:

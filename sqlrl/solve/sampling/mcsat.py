@@ -126,11 +126,11 @@ class _MCSatChain:
 
 
 def first_world(
-    weighted: WeightedNetwork, found: Occurrences, seed: int, random: Stream, near: BoolArray | None = None
+    weighted: WeightedNetwork, occurrences: Occurrences, seed: int, random: Stream, near: BoolArray | None = None
 ) -> BoolArray:
     """Return a world in which hard rows and blocks hold: `near`, in which blocks hold, or else a random world, mended."""
     # Mended until hard rows hold; local search cannot tell that no such world is there, CP-SAT can.
-    world = random_world(found, random) if near is None else near
+    world = random_world(occurrences, random) if near is None else near
     if not weighted.hard.any():
         return world
     world = hard_world(weighted, seed=seed, start=world)
@@ -149,10 +149,10 @@ def first_world(
 
 
 def _walked(
-    weighted: WeightedNetwork, found: Occurrences, seed: int, random: Stream, near: BoolArray | None = None
+    weighted: WeightedNetwork, occurrences: Occurrences, seed: int, random: Stream, near: BoolArray | None = None
 ) -> BoolArray:
     # A first world among hard rows, improved.
-    start = first_world(weighted, found, seed, random, near)
+    start = first_world(weighted, occurrences, seed, random, near)
     world: BoolArray = solve_walksat(weighted, flips=START_FLIPS * len(start), seed=seed, start=start).world
     return world
 

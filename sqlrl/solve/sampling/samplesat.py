@@ -112,7 +112,7 @@ def jump(state: ChainState, cut: Slice, variables: int, rows: int, random: Strea
     """Move the component that `gather` found to a world that SampleSAT finds from a random start; back to its own if it finds none."""
     broken, size = np.empty(rows, dtype=np.int32), 0
     for i in range(variables):
-        cut.saved[i] = true_atom(state, cut.order[i])
+        cut.before[i] = true_atom(state, cut.order[i])
         _randomise(state, cut.order[i], random)
     for i in range(rows):
         row = state.row[cut.rows[i]]
@@ -129,7 +129,7 @@ def jump(state: ChainState, cut: Slice, variables: int, rows: int, random: Strea
             size = _mend(state, broken, size, random)
     if size > 0:
         for i in range(variables):
-            set_true(state, cut.order[i], cut.saved[i])
+            set_true(state, cut.order[i], cut.before[i])
 
 
 @inner

@@ -36,8 +36,8 @@ class Slice(NamedTuple):
     order: Int32Array  # shape (n,): the variables of a component: atoms k as they are, blocks b as -b - 1
     rows: Int32Array  # shape (r,): the rows of a component
     # Shapes (n,): of each variable in `order`, its true atom (-1 for none) before and after a draw, and states tried by a search.
-    saved: Int32Array
-    kept: Int32Array
+    before: Int32Array
+    drawn: Int32Array
     tried: Int32Array
     position: Int32Array  # shape (n,): the place of each atom's variable in `order`, of the component that is listed
     at: IntArray  # where the variables of a piece begin in `inside`

@@ -45,20 +45,20 @@ def unless_much_worse(
     return np.where(left_out, other(), world) if left_out.any() else world
 
 
-def opposite(found: Occurrences, world: BoolArray) -> BoolArray:
+def opposite(occurrences: Occurrences, world: BoolArray) -> BoolArray:
     """Return the world in which every variable has another state than in `world`, in which blocks hold.
 
     Source: Gelman & Rubin, "Inference from iterative simulation using multiple sequences" (1992), who ask for starting points that are more
     spread out than the distribution, without saying how to find them. Antithetic worlds are our own.
     """
-    other: BoolArray = ~world & (found.block < 0)
-    start, size = found.member_start[:-1], np.diff(found.member_start)
+    other: BoolArray = ~world & (occurrences.block < 0)
+    start, size = occurrences.member_start[:-1], np.diff(occurrences.member_start)
     position = np.zeros(len(world), dtype=np.int64)
-    position[found.member] = np.arange(len(found.member))
-    holder = true_members(found, world)
+    position[occurrences.member] = np.arange(len(occurrences.member))
+    holder = true_members(occurrences, world)
     place = np.where(holder < 0, size, position[holder] - start)
     # The next member of a block is true, after the last one none if that may be, else the first: blocks that agreed agree again.
-    place = (place + 1) % np.maximum(size + ~found.exact, 1)
+    place = (place + 1) % np.maximum(size + ~occurrences.exact, 1)
     some = place < size
-    other[found.member[(start + place)[some]]] = True
+    other[occurrences.member[(start + place)[some]]] = True
     return other

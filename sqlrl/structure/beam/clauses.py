@@ -100,7 +100,7 @@ class Language:
     example_type: str | None = None
     equalities: bool = True  # whether clauses may say that two variables are equal
     constants: Mapping[str, tuple[str, ...]] | None = None  # by type, those that may take the place of others
-    fresh: bool = True  # whether added literals may have variables that the clause lacks
+    new_variables: bool = True  # whether added literals may have variables that the clause lacks
 
     def unit(self, predicate: str, operations: Operations = ALL) -> SearchClause:
         """Return the clause of one atom of a predicate, all of whose arguments differ; those that are the example are one."""
@@ -188,7 +188,7 @@ class Language:
         choices = []
         for i, kind in enumerate(kinds):
             old = [name for name, other in clause.variables if other == kind]
-            own = not self.fresh or (kind == self.example_type and examples)
+            own = not self.new_variables or (kind == self.example_type and examples)
             choices.append(old if own else [*old, names[i]])
         for chosen in product(*choices):
             if not any(name in known for name in chosen) and clause.variables:

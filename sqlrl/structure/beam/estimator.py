@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypedDict
 
@@ -31,14 +32,14 @@ from sqlrl.structure.beam.search import (
     ClauseSearcher,
     SearchParameters,
     SearchResult,
+    SearchSnapshot,
     SearchStep,
-    SoFar,
     Strategy,
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
 from sqlrl.training.clause_search import ClauseSearch, GivenRule, SearchRun
 from sqlrl.training.fit import DONE, INTERRUPTED, Fit, Taken
-from sqlrl.training.learning import TrainingDatabase
+from sqlrl.training.learning import Learning, TrainingDatabase
 from sqlrl.training.options import FitOptions
 from sqlrl.training.records import Iteration, iteration_table
 from sqlrl.wording import counted
@@ -170,14 +171,15 @@ class Searching(Fitted, Relearning):
                 part="search",
             )
 
-            def keep(sought: Callable[[], Sought], status: str) -> Taken:
+            def keep(sought: Callable[[], SearchOutcome], status: str) -> Taken:
                 found = sought()
-                kept = self._keep(db, run, fit, found, status, examples, limit)
+                kept = self._keep(task, run, found, status)
                 if found.remark is not None and status == DONE:
                     warn(found.remark, NothingFoundWarning)
                 return kept
 
-            taken = fit.learn(lambda: self._sought(db, model, examples, limit, fit), keep)
+            task = SearchTask(db, model, examples, limit, fit)
+            taken = fit.learn(lambda: self._sought(task), keep)
         taken()
         self._relearn(learner, db, examples, limit=limit)
         return self
@@ -185,9 +187,7 @@ class Searching(Fitted, Relearning):
     doing: ClassVar[str] = "searching for clauses"
     """What the search says that it does."""
 
-    def _sought(
-        self, db: TrainingDatabase, model: Model | None, examples: object, limit: int | None, fit: Fit
-    ) -> Sought:
+    def _sought(self, task: SearchTask) -> SearchOutcome:
         """Search, and report the steps to the fit; subclasses do it."""
         raise NotImplementedError
 
@@ -197,10 +197,10 @@ class Searching(Fitted, Relearning):
         starts: Callable[[Language, Sequence[SearchClause | None]], Sequence[SearchClause]],
         fit: Fit,
         ended: Callable[
-            [SearchResult, list[Rule]], Sought
+            [SearchResult, list[Rule]], SearchOutcome
         ],  # makes what was sought of what was found and the rules of the model
         origins: Sequence[GivenRule],  # what clauses of the search are made of
-    ) -> Sought:
+    ) -> SearchOutcome:
         """Search from some clauses."""
         language = self._language(search)
         given = [starting_clause(i, rule) for i, rule in enumerate(search.rules)]
@@ -220,12 +220,12 @@ class Searching(Fitted, Relearning):
         after = None if fit.saved is None else fit.saved.arrays
         before = 0 if after is None else int(after["statements"])
 
-        def sought(found: SearchResult) -> Sought:
-            kept = [rules[i] for i in found.kept]
+        def sought(found: SearchResult) -> SearchOutcome:
+            kept = [rules[i] for i in found.remaining]
             made = ended(found, [*kept, *(Rule(as_written(each.clause, origins)) for each in found.added)])
             return replace(made, statements=before + search.source.statements)
 
-        def report(step: SearchStep, so_far: SoFar | None) -> None:
+        def report(step: SearchStep, so_far: SearchSnapshot | None) -> None:
             step = replace(step, statements=before + step.statements)
             if so_far is None:
                 fit.step(step, fit.done)
@@ -234,26 +234,17 @@ class Searching(Fitted, Relearning):
                 step,
                 fit.done + 1,
                 state=lambda: {**so_far.state(), "statements": np.array(step.statements)},
-                so_far=lambda: sought(so_far.found()),
+                so_far=lambda: sought(so_far.result()),
                 share=None if self.max_clauses is None else step.clauses / self.max_clauses,
             )
 
         searcher = self._searcher()(search.source, language, self._search_parameters(), self.strength, report)
         return sought(searcher.run(members, begun, may_go, after))
 
-    def _keep(
-        self,
-        db: TrainingDatabase,
-        run: SearchRun,
-        fit: Fit,
-        sought: Sought,
-        status: str,
-        examples: object,
-        limit: int | None,
-    ) -> Taken:
+    def _keep(self, task: SearchTask, run: SearchRun, sought: SearchOutcome, status: str) -> Taken:
         """Learn the weights of what was found, and keep the run."""
-        iterations = list[Iteration]()
-        with db.advanced.learning.found_blankets(sought.model, run, examples=examples, limit=limit) as training:
+        iterations, fit = list[Iteration](), task.fit
+        with task.learning.found_blankets(sought.model, run, examples=task.examples, limit=task.limit) as training:
             atoms = atom_rows(
                 training.partitions, training.sign, training.hard, training.fixed, training.priors, averaged=True
             )
@@ -275,8 +266,8 @@ class Searching(Fitted, Relearning):
             self.model_, self.weights_, self.iterations_, self._table = kept.model, kept.weights, table, kept.clauses
             self.run_, self.seconds_, self.found_, self.relearned_ = fit.run, fit.seconds, kept.model, None
             self.interrupted_ = status == INTERRUPTED
-            self.added_ = Table(_added_table(sought.found.added, sought.given))
-            self.candidates_, self.score_ = sought.found.candidates, found.objective
+            self.added_ = Table(_added_table(sought.result.added, sought.rules))
+            self.candidates_, self.score_ = sought.result.candidates, found.objective
             self.equalities_, self.n_statements_ = sought.equalities, sought.statements
             vars(self).update(sought.learned)
 
@@ -284,12 +275,32 @@ class Searching(Fitted, Relearning):
 
 
 @dataclass(frozen=True, eq=False)
-class Sought:
+class SearchTask:
+    """What a search learns from, and the fit to which it reports."""
+
+    db: TrainingDatabase
+    model: Model | None
+    examples: object
+    limit: int | None
+    fit: Fit
+
+    @property
+    def learning(self) -> Learning:
+        """What the database gives to learners."""
+        return self.db.advanced.learning
+
+    def clause_search(self, model: Model | None) -> AbstractContextManager[ClauseSearch]:
+        """Sort the atoms of the examples for clauses that a search may add to a model, while the context is open."""
+        return self.learning.clause_search(model, examples=self.examples, limit=self.limit)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchOutcome:
     """What a search has come to."""
 
     model: Model  # declarations and rules, whose weights are still to be learned
-    found: SearchResult
-    given: Sequence[GivenRule]  # what clauses of the search are made of
+    result: SearchResult
+    rules: Sequence[GivenRule]  # what clauses of the search are made of
     equalities: tuple[str, ...]
     remark: str | None  # what there is to say of it
     rows: Mapping[str, pa.Table] = field(default_factory=dict)  # what is kept of the run besides, by table
@@ -419,23 +430,21 @@ class MSL(Searching):
         check_parameters(self)
         return self._fit(db, model, examples, asked(callback, checkpoint, resume), limit)
 
-    def _sought(
-        self, db: TrainingDatabase, model: Model | None, examples: object, limit: int | None, fit: Fit
-    ) -> Sought:
+    def _sought(self, task: SearchTask) -> SearchOutcome:
         def starts(language: Language, given: Sequence[SearchClause | None]) -> Sequence[SearchClause]:
             return [*(language.unit(name) for name in language.predicates), *(x for x in given if x is not None)]
 
-        with db.advanced.learning.clause_search(model, examples=examples, limit=limit) as search:
+        with task.clause_search(task.model) as search:
 
-            def ended(found: SearchResult, rules: list[Rule]) -> Sought:
+            def ended(found: SearchResult, rules: list[Rule]) -> SearchOutcome:
                 remark = (
                     f"none of {counted(found.candidates, 'candidate')} raises the score by more than its literals cost: lower {Parameter('literal_cost', Written(f'{self.literal_cost:g}'))}, or "
                     "look whether predicates share constants"
                 )
                 model = search.model.with_rules(tuple(rules))
-                return Sought(model, found, search.rules, search.equalities, None if found.added else remark)
+                return SearchOutcome(model, found, search.rules, search.equalities, None if found.added else remark)
 
-            return self._searched(search, starts, fit, ended, search.rules)
+            return self._searched(search, starts, task.fit, ended, search.rules)
 
 
 # ---- clauses of rules ------------------------------------------------------------------------------------------------

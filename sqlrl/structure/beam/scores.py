@@ -29,12 +29,12 @@ class Member(NamedTuple):
     instances: tuple[Instance, ...]
     sign: int = 1
     hard: bool = False
-    fixed: float | None = None
+    fixed_weight: float | None = None
 
     @property
     def learned(self) -> bool:
         """Whether it has a weight that is learned."""
-        return not self.hard and self.fixed is None
+        return not self.hard and self.fixed_weight is None
 
 
 class AtomShares(NamedTuple):
@@ -162,7 +162,7 @@ def _rows(partition: Partition, odds: FloatArray, members: Sequence[Member]) -> 
     """Return what the members say of the atoms of a predicate, of whose rows `odds` are the log-odds by soft evidence."""
     sign = np.array([member.sign for member in members], dtype=np.int64)
     hard = np.array([member.hard for member in members], dtype=np.int64)
-    fixed = np.array([member.fixed or 0.0 for member in members])
+    fixed = np.array([member.fixed_weight or 0.0 for member in members])
     negative, positive = (_dense(x) for x in (partition.negative, partition.positive))
     # A true atom holds up what would be violated without it, a false one what would be violated with it.
     held = np.where(partition.truth, (positive @ hard) > 0, (negative @ hard) > 0)

@@ -56,14 +56,14 @@ class SearchStep:
 
 
 @dataclass(frozen=True, eq=False)
-class SoFar:
+class SearchSnapshot:
     """What a search has come to when it has added a clause: what was found, and what it goes on from."""
 
-    found: Callable[[], SearchResult]
+    result: Callable[[], SearchResult]
     state: Callable[[], dict[str, Any]]
 
 
-Report = Callable[[SearchStep, SoFar | None], None]
+Report = Callable[[SearchStep, SearchSnapshot | None], None]
 """What a search calls after each step, with what it has come to where a clause was added."""
 
 
@@ -82,7 +82,7 @@ class SearchResult:
     """What a search found."""
 
     model: Scored  # the members that the search began with and are left, then what it added
-    kept: list[int]  # places of those that it began with and are left
+    remaining: list[int]  # places of those that it began with and are left
     added: list[Added] = field(default_factory=list)  # what was added and is left, in order
     candidates: int = 0  # how many were scored
 
@@ -153,7 +153,7 @@ class ClauseSearcher:
             self._say(model, self._so_far(model, given, added))
         return self._pruned(model, given, added, removable)
 
-    def _so_far(self, model: Scored, given: int, added: Sequence[Added]) -> SoFar:
+    def _so_far(self, model: Scored, given: int, added: Sequence[Added]) -> SearchSnapshot:
         clauses, candidates, costs = list(added), self._candidates, self._costs
 
         def state() -> dict[str, Any]:
@@ -164,7 +164,7 @@ class ClauseSearcher:
                 "costs": np.array(costs),
             }
 
-        return SoFar(lambda: SearchResult(model, list(range(given)), clauses, candidates), state)
+        return SearchSnapshot(lambda: SearchResult(model, list(range(given)), clauses, candidates), state)
 
     # ---- one search ------------------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class ClauseSearcher:
     def _is_good(self, found: ScoredClause) -> bool:
         return found.gain > 0 and abs(found.weight) >= self.parameters.least_weight
 
-    def _say(self, model: Scored, so_far: SoFar | None = None) -> None:
+    def _say(self, model: Scored, so_far: SearchSnapshot | None = None) -> None:
         if self._report is not None:
             score = model.value - self._costs
             self._report(SearchStep(self._candidates, self.source.statements, self._added, score), so_far)
@@ -274,9 +274,9 @@ class ClauseSearcher:
             yield (i - given, True) if i >= given else (i, False)
 
 
-def _order(found: ScoredClause) -> tuple[float, int, str]:
+def _order(scored: ScoredClause) -> tuple[float, int, str]:
     """The best first; of those that are as good the shortest."""
-    return -found.gain, len(found.clause.literals), str(found.instance.shape)
+    return -scored.gain, len(scored.clause.literals), str(scored.instance.shape)
 
 
 def _array(values: Sequence[float]) -> FloatArray:

@@ -151,7 +151,7 @@ def _sampled(
     target: str, rules: Sequence[int], source: SearchBlankets, effort: Effort
 ) -> dict[int, tuple[float, float, float]]:
     """Sample the atoms of a target; return for each rule how often they decide for and against their truth, and an error."""
-    with source.opened(target, rules) as opened:
+    with source.ground_target(target, rules) as opened:
         drawn = applied_bins(opened.network, opened.weights, opened.truth, effort=effort)
         alone = unit_bins(opened.network, opened.truth)
         found: dict[int, tuple[float, float, float]] = {}

@@ -24,14 +24,20 @@ from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, KEEP, Language, Operations, SearchClause
-from sqlrl.structure.beam.estimator import SearchCommon, Searching, Sought, member_of, starting_clause
+from sqlrl.structure.beam.estimator import (
+    SearchCommon,
+    Searching,
+    SearchOutcome,
+    SearchTask,
+    member_of,
+    starting_clause,
+)
 from sqlrl.structure.beam.search import ClauseSearcher, SearchResult, SearchStep
 from sqlrl.structure.diagnosis.bins import THRESHOLD, check_threshold
 from sqlrl.structure.diagnosis.diagnosis import Diagnosis, diagnosis
 from sqlrl.structure.diagnosis.found_mapping import find_mapping
 from sqlrl.structure.diagnosis.repair import RepairSearch, in_place
 from sqlrl.training.clause_search import ClauseSearch
-from sqlrl.training.fit import Fit
 from sqlrl.training.learning import TrainingDatabase
 
 Mapped = PredicateMapping | Mapping[str, str | None] | str | Path
@@ -212,13 +218,11 @@ class Transfer(Searching):
 
     doing = "revising clauses"
 
-    def _sought(
-        self, db: TrainingDatabase, model: Model | None, examples: object, limit: int | None, fit: Fit
-    ) -> Sought:
-        assert model is not None, "transfer has a source"
-        mapped, dropped, mapping = self._mapped(db, model, examples, limit)
+    def _sought(self, task: SearchTask) -> SearchOutcome:
+        mapped, dropped, mapping = self._mapped(task)
+        fit = task.fit
         fit.lap("mapping")
-        with db.advanced.learning.clause_search(mapped, examples=examples, limit=limit) as search:
+        with task.clause_search(mapped) as search:
             known = self._diagnosed(search)
             fit.lap("diagnosis")
             revised = self._asked(known, search)
@@ -226,14 +230,14 @@ class Transfer(Searching):
             held = [i for i in range(len(search.rules)) if not (self.further and i in revised)]
             begun = replace(search, rules=[search.rules[i] for i in held])
 
-            def ended(found: SearchResult, rules: list[Rule]) -> Sought:
+            def ended(found: SearchResult, rules: list[Rule]) -> SearchOutcome:
                 left = dropped
                 if self.further:
                     found, rules, without = in_place(found, rules, held, [each.rule for each in search.rules])
                     left = _with_marked(dropped, without)
                 nothing = "no clause is marked by the diagnosis, so none was revised; weights are learned anew"
                 diagnosed = Diagnosis(known.found, known.groundings, known.general, known.specific, fit.run)
-                return Sought(
+                return SearchOutcome(
                     search.model.with_rules(tuple(rules)),
                     found,
                     search.rules,
@@ -245,18 +249,18 @@ class Transfer(Searching):
 
             return self._searched(begun, lambda *_: list(revised.values()), fit, ended, search.rules)
 
-    def _mapped(
-        self, db: TrainingDatabase, model: Model, examples: object, limit: int | None
-    ) -> tuple[Model, Table, Table]:
+    def _mapped(self, task: SearchTask) -> tuple[Model, Table, Table]:
         """Return the model in the predicates of the data, what these cannot say, and the mapping."""
+        model = task.model
+        assert model is not None, "transfer has a source"
         if not model.rules:
             raise InputError(
                 "the model has no rules, so there is nothing to transfer: give one that has, or learn from scratch with sqlrl.MSL"
             )
         if self.mapping == FOUND:
-            return self._found(db, model, examples, limit)
+            return self._found(task, model)
         mapping = _as_mapping(self.mapping)
-        declared = db.advanced.learning.declarations()
+        declared = task.learning.declarations()
         if mapping is None:
             used = dict.fromkeys(atom.predicate for rule in model.rules for atom in atoms_of(rule.formula))
             unknown = [name for name in used if name not in declared]
@@ -275,13 +279,11 @@ class Transfer(Searching):
         pairs = [{"source": name, "target": other} for name, other in mapping.targets.items()]
         return found.model, Table(pa.Table.from_pylist(rows, _DROPPED)), Table(pa.Table.from_pylist(pairs, _MAPPING))
 
-    def _found(
-        self, db: TrainingDatabase, model: Model, examples: object, limit: int | None
-    ) -> tuple[Model, Table, Table]:
+    def _found(self, task: SearchTask, model: Model) -> tuple[Model, Table, Table]:
         """Look for the mapping of each rule."""
-        nothing = Model(db.advanced.learning.declarations())
+        nothing = Model(task.learning.declarations())
         with (
-            db.advanced.learning.clause_search(nothing, examples=examples, limit=limit) as search,
+            task.clause_search(nothing) as search,
             threadpool_limits(limits=1, user_api="blas"),
         ):
             found = find_mapping(model, search, self._language(search), self.strength)
@@ -318,7 +320,7 @@ class Transfer(Searching):
 
     def _language(self, search: ClauseSearch) -> Language:
         """Of a clause that is to be mended, literals speak of what it speaks of: counts of what is related to that would stand in for the literal that is missing."""
-        return replace(super()._language(search), fresh=not self.further)
+        return replace(super()._language(search), new_variables=not self.further)
 
     def _searcher(self) -> type[ClauseSearcher]:
         """Return what searches."""

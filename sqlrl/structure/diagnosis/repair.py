@@ -33,16 +33,16 @@ def in_place(
 ) -> tuple[SearchResult, list[Rule], list[Rule]]:
     """Put unchanged rules back in their places; return what was found without these, all rules, and rules in question without an answer."""
     # The rules of the search: what is left of those at the places `held` of the given ones and of unit clauses, then what was added.
-    kept, added = rules[: len(found.kept)], rules[len(found.kept) :]
+    kept, added = rules[: len(found.remaining)], rules[len(found.remaining) :]
     origins = [each.clause.origin for each in found.added]
     back = {
         origin: i
         for i, (each, origin) in enumerate(zip(found.added, origins, strict=True))
         if origin is not None and each.clause.distance == 0
     }
-    placed = {held[i]: rule for i, rule in zip(found.kept, kept, strict=True) if i < len(held)}
+    placed = {held[i]: rule for i, rule in zip(found.remaining, kept, strict=True) if i < len(held)}
     placed |= {origin: given[origin] for origin in back}
-    units = [rule for i, rule in zip(found.kept, kept, strict=True) if i >= len(held)]
+    units = [rule for i, rule in zip(found.remaining, kept, strict=True) if i >= len(held)]
     new = [i for i in range(len(added)) if i not in back.values()]
     without = [rule for i, rule in enumerate(given) if i not in held and i not in origins]
     return (

@@ -94,7 +94,7 @@ class Beam:
         for name, failed in fails.items():
             self.outcome.missed[name] += int((left & failed).sum())
             left = left & ~failed
-        self.outcome.kept += [
+        self.outcome.kept_clauses += [
             Met(forms.components[i], int(positives[i]), int(negatives[i]), float(gain[i]))
             for i in np.flatnonzero(left).tolist()
         ]

@@ -142,9 +142,9 @@ class Induction:
             return sorted(set(self._chosen[self._chosen >= 0].tolist()))
         return list(self._theory)
 
-    def cover(self, found: FoundClause) -> BoolArray:
+    def cover(self, clause: FoundClause) -> BoolArray:
         """Return which target atoms a clause covers, shape (n,)."""
-        rows = unpacked(self._bits(found.head, found.components)[None], len(self._truth))
+        rows = unpacked(self._bits(clause.head, clause.components)[None], len(self._truth))
         return rows.reshape(-1)
 
     def covered(self) -> tuple[int, int, int]:
@@ -303,7 +303,7 @@ class Induction:
     def _take(self, seed: int, bottom: BottomClause, outcome: Outcome, left: BoolArray) -> Met | None:
         """Take what the search of a seed has found, and what that covers out of `left`; return the best clause."""
         # Nothing waits for the database here: a stop finds either none or all of a seed's clauses.
-        for met in outcome.kept:
+        for met in outcome.kept_clauses:
             if self.ranks:
                 self._pool.setdefault((bottom.head, met.components), (met, seed))
             else:

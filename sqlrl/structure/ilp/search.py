@@ -300,7 +300,7 @@ class Outcome:
     nodes: int = 0  # clauses that were scored
     best: Met | None = None  # the first of the acceptable ones with the greatest score
     # In the order of the search: those whose m-estimate exceeds `keep_above`; of `Beam` all that no threshold stops.
-    kept: list[Met] = field(default_factory=list)
+    kept_clauses: list[Met] = field(default_factory=list)
     # For each threshold the clauses that failed it and none before it.
     missed: Counter[Threshold] = field(default_factory=Counter)
 
@@ -444,7 +444,7 @@ class BottomSearch:
             return
         estimate = self._judge.estimate(judged.positives, judged.negatives, block.nodes.literals.shape[1] + 1)
         rows = np.flatnonzero(judged.allowed & (estimate > self._parameters.keep_above))
-        self.outcome.kept += self._as_met(block, met[rows], judged.take(rows))
+        self.outcome.kept_clauses += self._as_met(block, met[rows], judged.take(rows))
 
     def _as_met(self, block: _Block, rows: IntArray, judged: Judged) -> list[Met]:
         found = self._refiner.components(block.nodes.take(rows)).tolist()

@@ -100,7 +100,7 @@ class AcceptedClauses:
                     last,
                     example,
                     bindings.code,
-                    window.table.arrays,
+                    bindings.table.arrays,
                     found.constants,
                     found.clauses,
                     found.heads,

@@ -78,7 +78,7 @@ def accepted_of(book: PatternBook, additions: Sequence[Addition], numbers: Stand
         clauses = np.full((len(members), 2), NONE, dtype=np.int64)
         clauses[np.arange(len(members)), [int(additions[i].horn) for i in members]] = members
         shape = book.patterns[pattern].shape
-        accepted.add(shape, numbers.here(shape.parameters, constants), clauses)
+        accepted.add(shape, numbers.to_window_ids(shape.parameters, constants), clauses)
     return accepted
 
 

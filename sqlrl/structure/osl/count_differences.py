@@ -12,40 +12,32 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.ground.bindings import FIXED_TRUE, AtomArrays, AtomTable, Bindings, Int32Array, PatternCode, find_atom
+from sqlrl.ground.bindings import FIXED_TRUE, AtomArrays, Bindings, Int32Array, PatternCode, find_atom
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import inner, kernel
 from sqlrl.structure.osl.row_hashing import agree, chain_of, heads_for, link
 
 
 def delta_counts(
-    bindings: Bindings,
-    place: int,
-    constants: npt.ArrayLike,
-    table: AtomTable,
-    observed: BoolArray,
-    predicted: BoolArray,
+    bindings: Bindings, place: int, constants: npt.ArrayLike, observed: BoolArray, predicted: BoolArray
 ) -> IntArray:
     """Return delta n of the all-negative and the Horn clause of each candidate of one pattern in one chosen example: int64, shape (c, 2).
 
     Delta n is true groundings in the observed world minus those in the predicted one (OSL paper, section 3.1). `constants` are by parameter, shape
     (c, k); both worlds are over the atoms of the window's network.
     """
-    return _counted(bindings, place, constants, table, (observed, predicted), compared=True)
+    return _counted(bindings, place, constants, (observed, predicted), compared=True)
 
 
-def violations(
-    bindings: Bindings, place: int, constants: npt.ArrayLike, table: AtomTable, world: BoolArray
-) -> IntArray:
+def violations(bindings: Bindings, place: int, constants: npt.ArrayLike, world: BoolArray) -> IntArray:
     """Return how many groundings a world violates, those that evidence violates in every world too; shapes are as in `delta_counts`."""
-    return _counted(bindings, place, constants, table, (world, world), compared=False)
+    return _counted(bindings, place, constants, (world, world), compared=False)
 
 
 def _counted(
     bindings: Bindings,
     place: int,
     constants: npt.ArrayLike,
-    table: AtomTable,
     worlds: tuple[BoolArray, BoolArray],
     *,
     compared: bool,
@@ -57,7 +49,7 @@ def _counted(
     if first < last:
         example = int(bindings.example[first])
         _count(
-            bindings.values, first, last, example, bindings.code, table.arrays, rows, heads, following, worlds,
+            bindings.values, first, last, example, bindings.code, bindings.table.arrays, rows, heads, following, worlds,
             compared, found,
         )  # fmt: skip
     return found
@@ -77,7 +69,7 @@ def literal_value(
 ) -> int:
     """Return what the atom of an undecided literal is, given a binding and a clause's constants: as `AtomTable.find`."""
     key[0] = code.predicate[literal]
-    key[1] = example if code.beside[literal] else -1
+    key[1] = example if code.has_example[literal] else -1
     width = code.arity[literal]
     for j in range(width):
         term = code.term[literal, j]

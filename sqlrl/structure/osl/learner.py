@@ -99,7 +99,7 @@ def _change_table(changes: Sequence[StepChanges]) -> pa.Table:
 # ---- the weights of clauses that are added: ADAGRAD_FB over arrays that grow -------------------------
 
 
-class Growing(NamedTuple):
+class ClauseWeights(NamedTuple):
     """Weights and counters of `size` clauses, in arrays with room for more; the `steps` of the state are not looked at."""
 
     state: AdaGradState
@@ -111,21 +111,21 @@ class Growing(NamedTuple):
         """Return no clauses."""
         return cls(new_state(), new_tally(0), 0)
 
-    def copy(self, size: int) -> Growing:
+    def copy(self, size: int) -> ClauseWeights:
         """Return a copy for `size` clauses, at least as many as before; new ones are as if there from the first step."""
-        return Growing(grown(self.state, size), ClauseTally(*(longer(x, size) for x in self._trimmed())), size)
+        return ClauseWeights(grown(self.state, size), ClauseTally(*(longer(x, size) for x in self._trimmed())), size)
 
-    def with_room(self, size: int) -> Growing:
+    def with_room(self, size: int) -> ClauseWeights:
         """Return this for `size` clauses; its arrays are copied only when they are full."""
         if size <= len(self.state.weight):
             return self._replace(size=size)
         room = max(size, 2 * len(self.state.weight), 64)
-        return Growing(grown(self.state, room), ClauseTally(*(longer(x, room) for x in self.tally)), size)
+        return ClauseWeights(grown(self.state, room), ClauseTally(*(longer(x, room) for x in self.tally)), size)
 
-    def trimmed(self) -> Growing:
+    def trimmed(self) -> ClauseWeights:
         """Return a copy without spare room."""
         arrays = {name: x[: self.size].copy() for name, x in arrays_of(self.state).items()}
-        return Growing(with_arrays(self.state, arrays), ClauseTally(*self._trimmed()), self.size)
+        return ClauseWeights(with_arrays(self.state, arrays), ClauseTally(*self._trimmed()), self.size)
 
     def _trimmed(self) -> list[IntArray]:
         return [x[: self.size].copy() for x in self.tally]
@@ -227,8 +227,8 @@ class Kept(NamedTuple):
     """What a learner keeps between two windows."""
 
     steps: int
-    model: Growing  # the weights of the model's clauses, by their ids in its program
-    added: Growing  # the weights of the added clauses, numbered in the order in which they were added
+    model: ClauseWeights  # the weights of the model's clauses, by their ids in its program
+    added: ClauseWeights  # the weights of the added clauses, numbered in the order in which they were added
     additions: tuple[Addition, ...]
     infeasible: InfeasibleTruth  # hard clauses that the labels so far violate
     searched: Searched
@@ -236,7 +236,7 @@ class Kept(NamedTuple):
 
 def nothing_kept() -> Kept:
     """Return what a learner remembers before the first window."""
-    return Kept(0, Growing.empty(), Growing.empty(), (), no_infeasible_truth(), Searched())
+    return Kept(0, ClauseWeights.empty(), ClauseWeights.empty(), (), no_infeasible_truth(), Searched())
 
 
 def to_state(kept: Kept, patterns: Iterable[Shape]) -> dict[str, npt.NDArray[Any]]:
@@ -263,7 +263,7 @@ def from_state(state: Mapping[str, npt.NDArray[Any]]) -> tuple[Kept, list[Shape]
     for name in ("model", "added"):
         weights, *others = (taken[f"{name}_{key}"] for key in AdaGradState._fields[1:])
         tally = ClauseTally(*(taken[f"{name}_{key}"] for key in ClauseTally._fields))
-        parts.append(Growing(AdaGradState(0, weights, *others), tally, len(weights)))
+        parts.append(ClauseWeights(AdaGradState(0, weights, *others), tally, len(weights)))
     additions = from_arrays(
         {key.removeprefix("addition_"): x for key, x in taken.items() if key.startswith("addition_")}
     )
@@ -283,11 +283,11 @@ class _Pass:
     slices: Slices
     truth: BoolArray
     search: WindowSearch
-    model: Growing
-    added: Growing
+    model: ClauseWeights
+    added: ClauseWeights
     additions: list[Addition]
-    known: KnownClauses
-    accepted: AcceptedClauses
+    known_clauses: KnownClauses
+    accepted_clauses: AcceptedClauses
     target: BoolArray
     predicted: BoolArray
     numbers: StandingNumbers
@@ -427,7 +427,7 @@ class OSLLearner:
         searched = kept.searched.joined(run.search.searched)
         infeasible = kept.infeasible.joined(broken)
         self._known, self._kept = (
-            run.known,
+            run.known_clauses,
             Kept(kept.steps + len(examples), model, added, tuple(run.additions), infeasible, searched),
         )
         return report
@@ -437,7 +437,7 @@ class OSLLearner:
         n = len(window.network.atoms)
         graph = build_hypergraph(window.facts, self.modes)
         known = self._known.copy()
-        for shape, rows in window.known:
+        for shape, rows in window.new_clauses:
             known.add(shape, rows)
         fan_out = 1
         if self.parameters.look_ahead:
@@ -537,13 +537,13 @@ class OSLLearner:
         pattern = self.book.patterns[x.pattern]
         variant = pattern.variants[x.variant]
         # What is found is new, and its constants are kept, or known, as its constants are then.
-        constants = run.numbers.kept(pattern.shape.parameters, x.constants)
-        new = np.array(run.known.add(variant.shape, variant.rows(constants)), dtype=np.bool_)
+        constants = run.numbers.to_run_ids(pattern.shape.parameters, x.constants)
+        new = np.array(run.known_clauses.add(variant.shape, variant.rows(constants)), dtype=np.bool_)
         numbers = np.full(len(new), NONE, dtype=np.int64)
         numbers[new] = number + np.arange(int(new.sum()))
         clauses = np.full((int(new.sum()), 2), NONE, dtype=np.int64)
         clauses[:, x.variant] = numbers[new]
-        run.accepted.add(pattern.shape, x.constants[new], clauses)
+        run.accepted_clauses.add(pattern.shape, x.constants[new], clauses)
         atoms = run.numbers.atoms(run.slices.network.atoms[x.atoms[new]]).tolist()
         run.additions += [
             Addition(x.pattern, bool(x.variant), tuple(row), step - 1, example, atom, delta_n)
@@ -554,7 +554,7 @@ class OSLLearner:
 
 def _with_added(small: Network, run: _Pass, place: int) -> tuple[Network, IntArray]:
     """The network of an example with the ground clauses of the added clauses, and the numbers of those that have any."""
-    rows = run.accepted.rows(run.search.bindings, place)
+    rows = run.accepted_clauses.rows(run.search.bindings, place)
     added, clause = np.unique(rows.clause, return_inverse=True)
     literals = np.sign(rows.literals) * (run.slices.place[np.abs(rows.literals) - 1] + 1)
     local = GroundRows(clause.astype(np.int64), literals.astype(np.int64), rows.length, rows.multiplicity)

@@ -14,11 +14,11 @@ from sqlrl.structure.osl.patterns import Constants
 class StandingNumbers:
     """The ids of a window whose data stay as long as the run: they are kept as they are."""
 
-    def kept(self, types: Sequence[str], rows: Constants) -> Constants:
+    def to_run_ids(self, types: Sequence[str], rows: Constants) -> Constants:
         """Return the ids by which a run keeps the constants of a window, shape (n, k), `types` being those of the columns."""
         return rows
 
-    def here(self, types: Sequence[str], rows: Constants) -> Constants:
+    def to_window_ids(self, types: Sequence[str], rows: Constants) -> Constants:
         """Return the ids that kept constants have in the window; others than all of its own for those that it lacks."""
         return rows
 
@@ -75,7 +75,7 @@ class WindowNumbers(StandingNumbers):
         self._names, self._read, self._text = names, constants, text
         self._constants: dict[str, list[str]] = {}
 
-    def kept(self, types: Sequence[str], rows: Constants) -> Constants:
+    def to_run_ids(self, types: Sequence[str], rows: Constants) -> Constants:
         """Return the ids by which a run keeps the constants of the window."""
         found = np.empty_like(rows)
         for j, kind in enumerate(types):
@@ -85,7 +85,7 @@ class WindowNumbers(StandingNumbers):
             found[:, j] = np.array(numbers, dtype=rows.dtype)[place]
         return found
 
-    def here(self, types: Sequence[str], rows: Constants) -> Constants:
+    def to_window_ids(self, types: Sequence[str], rows: Constants) -> Constants:
         """Return the ids that kept constants have in the window, for those that it lacks such as come after all of its own."""
         found = np.empty_like(rows)
         for j, kind in enumerate(types):

@@ -133,7 +133,7 @@ class WindowSearch:
         """Delta n of the two clauses of each candidate, summed over some examples, shape (n, 2)."""
         bindings, total = self._bindings(x), np.zeros((len(x.constants), 2), dtype=np.int64)
         for place in places:
-            total += delta_counts(bindings, place, x.constants, self.bindings.table, observed, predicted)
+            total += delta_counts(bindings, place, x.constants, observed, predicted)
         return total
 
     def _bindings(self, x: Candidates) -> Bindings:
@@ -170,7 +170,7 @@ class WindowSearch:
         """Violated groundings of the two clauses of each candidate, summed over some examples, shape (n, 2)."""
         bindings, total = self._bindings(x), np.zeros((len(x.constants), 2), dtype=np.int64)
         for place in places:
-            total += violations(bindings, place, x.constants, self.bindings.table, world)
+            total += violations(bindings, place, x.constants, world)
         return total
 
 
@@ -178,7 +178,7 @@ class Target(NamedTuple):
     """An open predicate."""
 
     arity: int
-    beside: bool  # whether the example is part of its atoms besides their arguments
+    has_example: bool  # whether the example is part of its atoms besides their arguments
     example: int  # the argument that is the example, -1 for none
 
 
@@ -189,7 +189,7 @@ def edges_of_atoms(graph: Hypergraph, table: AtomTable, targets: Mapping[str, Ta
         if name not in targets:
             continue
         mine = np.flatnonzero(graph.predicate == number)
-        example = graph.example[mine] if targets[name].beside else NO_EXAMPLE
+        example = graph.example[mine] if targets[name].has_example else NO_EXAMPLE
         atom = table.find(name, example, graph.arguments[mine, : targets[name].arity])
         edge[atom[atom >= 0]] = mine[atom >= 0]
     return edge

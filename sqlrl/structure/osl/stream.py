@@ -46,7 +46,7 @@ class FactWindow(Window):
     bindings: WindowBindings  # of patterns in these examples
     # The model's clauses that are a single one, as canonical shapes with the least rows of kept constants that their symmetries allow: at
     # least those that are new since the last window.
-    known: Sequence[tuple[Shape, Constants]]
+    new_clauses: Sequence[tuple[Shape, Constants]]
     targets: Mapping[str, Target]  # the open predicates
     numbers: StandingNumbers = field(
         default_factory=StandingNumbers, kw_only=True
@@ -102,14 +102,14 @@ class AddedClauses(ClauseChanges):
         return self._program.clause_count
 
     @contextmanager
-    def shown(self, window: Window, program: Program, examples: IntArray) -> Iterator[Window]:
+    def prepared_window(self, window: Window, program: Program, examples: IntArray) -> Iterator[Window]:
         """Show a window with what is true in it, indexed for path search."""
         targets = {name: _target(info, program) for name, info in program.public_layout.predicates.items() if info.open}
         self._parts = self._parts or ClosedParts(program.layout)
         names, numbers = self._names, StandingNumbers()
         if names is not None:
             numbers = WindowNumbers(names, partial(constant_names, program), self._stream.atom_text)
-        with program.only(examples) as chosen:
+        with program.examples_table(examples) as chosen:
             yield FactWindow(
                 window.examples,
                 window.network,

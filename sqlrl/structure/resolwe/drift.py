@@ -89,7 +89,7 @@ class Drift:
     def add(self, counts: JointCounts, subgraphs: int) -> bool:
         """Take the counts of a window of so many subgraphs, and choose anew; tell whether the model has changed."""
         self.counts = self.counts.after(counts, subgraphs, half_life=self._half_life)
-        self._before = self.found.kept
+        self._before = self.found.in_model
         return self._choose(self._alternatives.judged(self.counts.n, self._before))
 
     def log(self) -> pa.Table:
@@ -132,7 +132,7 @@ class Drift:
         """Put what is kept in place of what was; tell whether rules have come or gone."""
         self.found = found
         wanted = np.zeros(len(self.formulas), dtype=np.bool_)
-        wanted[self._same[found.kept & (self._same >= 0)]] = True
+        wanted[self._same[found.in_model & (self._same >= 0)]] = True
         gone, new = (np.flatnonzero(x).tolist() for x in (~wanted & (self._places >= 0), wanted & (self._places < 0)))
         for k in gone:
             self._places[k] = -1

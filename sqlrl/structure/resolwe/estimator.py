@@ -605,7 +605,7 @@ def _still(stage: _Weights, choice: Alternatives, base: Model, counts: StreamCou
     """Learn the weights of what the first subgraphs have chosen."""
     found = choice.judged(counts.n)
     formulas = choice.formulas(found)
-    rules = [Rule(formula) for formula, keep in zip(formulas, found.kept.tolist(), strict=True) if keep]
+    rules = [Rule(formula) for formula, keep in zip(formulas, found.in_model.tolist(), strict=True) if keep]
     chosen = _Chosen(choice.rows(found, counts.total.n, formulas), RULE_LOG_SCHEMA.empty_table())
     stage.chosen = lambda: chosen
     stage.learn(structured(base, [], rules), rest)

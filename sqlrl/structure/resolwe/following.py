@@ -109,9 +109,9 @@ class DriftingClauses(ClauseChanges):
             )
         self.ids = np.concatenate([np.arange(size), size + active])
 
-    def shown(self, window: Window, program: Program, examples: IntArray) -> AbstractContextManager[Window]:
+    def prepared_window(self, window: Window, program: Program, examples: IntArray) -> AbstractContextManager[Window]:
         """Show a window with the ids that stay."""
-        network = replace(window.network, clauses=self.kept(window.network.clauses))
+        network = replace(window.network, clauses=self.run_ids(window.network.clauses))
         return nullcontext(replace(window, network=network, changed=self._changed))
 
     def text(self, clause: int) -> str | None:
@@ -131,18 +131,18 @@ class DriftingClauses(ClauseChanges):
         """Be where the run of weights was when it was saved."""
         self._drift.go_on(checkpoint.arrays, state[LOG])
 
-    def kept(self, clauses: IntArray) -> IntArray:
+    def run_ids(self, clauses: IntArray) -> IntArray:
         """Return the ids that stay of clauses of the program at hand."""
         found: IntArray = self.ids[clauses]
         return found
 
-    def own(self, values: npt.NDArray[Value]) -> npt.NDArray[Value]:
+    def stream_values(self, values: npt.NDArray[Value]) -> npt.NDArray[Value]:
         """Return values of the clauses at hand, by their own ids; those that no window had have 0."""
         found = np.full(max(len(values), int(self.ids.max(initial=-1)) + 1), 0, dtype=values.dtype)
         found[: len(values)] = values
         return found[self.ids]
 
-    def own_support(self, support: pa.Table) -> pa.Table:
+    def stream_support(self, support: pa.Table) -> pa.Table:
         """Return the support of the clauses at hand, by their own ids."""
         clause = support.column("clause").to_numpy()
         place = np.full(max(int(clause.max(initial=-1)), int(self.ids.max(initial=-1))) + 1, -1, dtype=np.int64)
@@ -265,7 +265,7 @@ def drifting_training(
     roles = Roles(query=sorted(targets_of(drift.counted)))
     with session.verb(), shown, session.program(everything, training=True, roles=roles) as program:
         ids = session.example_ids(given.examples)
-        with program.only(ids) as chosen:
+        with program.examples_table(ids) as chosen:
             check_training(program, chosen, order["limit"])
         with CandidateProgram(program.engine, program.public_layout, drift.counted) as candidates, ExitStack() as held:
             size, limit = given.size or FOLLOWED, order["limit"]

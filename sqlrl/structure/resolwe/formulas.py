@@ -82,23 +82,23 @@ class Alternatives:
         defaults = n[size:][_default_of(self.candidates)] if estimated else None
         return formulations(n[:size], self.positive, self.criteria, defaults, before)
 
-    def formulas(self, found: Formulations) -> list[Formula]:
+    def formulas(self, chosen: Formulations) -> list[Formula]:
         """Return the formula of each formulation."""
         return [
             formulation(self.candidates[c], i, once=self.once)
-            for c, i in zip(found.candidate.tolist(), found.literal.tolist(), strict=True)
+            for c, i in zip(chosen.candidate.tolist(), chosen.literal.tolist(), strict=True)
         ]
 
-    def rows(self, found: Formulations, total: IntArray, formulas: Sequence[Formula]) -> pa.Table:
+    def rows(self, formulations: Formulations, total: IntArray, formulas: Sequence[Formula]) -> pa.Table:
         """Return formulations as rows of `FORMULATION_SCHEMA`; where counts decay `total` has those that do not."""
-        recent = found.support.dtype.kind == "f"
+        recent = formulations.support.dtype.kind == "f"
         *_, support, matched = tallies(total[: len(self.candidates)], self.positive)
         columns: list[Any] = [
-            found.candidate, [self.candidates[c].template for c in found.candidate.tolist()], list(map(format_formula, formulas)),
-            [None if i == CONJUNCTION else i for i in found.literal.tolist()], support, matched,
-            found.support if recent else [None] * len(formulas),
-            *([None if math.isnan(x) else x for x in values.tolist()] for values in (found.probability, found.bound, found.g2, found.p_value)),
-            found.kept, found.reason,
+            formulations.candidate, [self.candidates[c].template for c in formulations.candidate.tolist()], list(map(format_formula, formulas)),
+            [None if i == CONJUNCTION else i for i in formulations.literal.tolist()], support, matched,
+            formulations.support if recent else [None] * len(formulas),
+            *([None if math.isnan(x) else x for x in values.tolist()] for values in (formulations.probability, formulations.bound, formulations.g2, formulations.p_value)),
+            formulations.in_model, formulations.reason,
         ]  # fmt: skip
         arrays = [pa.array(x, field.type) for x, field in zip(columns, FORMULATION_SCHEMA, strict=True)]
         return pa.Table.from_arrays(arrays, schema=FORMULATION_SCHEMA)

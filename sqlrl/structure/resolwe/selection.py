@@ -84,7 +84,7 @@ class Formulations:
     bound: FloatArray  # of the probability, compared with the threshold; NaN where nothing is selected
     g2: FloatArray  # of the likelihood ratio test; NaN unless the default is estimated
     p_value: FloatArray
-    kept: BoolArray
+    in_model: BoolArray
     reason: list[str]  # why it is not kept; empty where it is
 
     @property

@@ -314,11 +314,11 @@ class SoftStructure(Fitted):
         greedy = greedy_rules(hinges, SoftPseudoLikelihood(**shared), search, report=added, after=after)
         return _Weighed.of_greedy(greedy, rules)
 
-    def _with_prior(self, weights: FloatArray, model: SoftModel, found: PathClauses) -> FloatArray:
+    def _with_prior(self, weights: FloatArray, model: SoftModel, path_clauses: PathClauses) -> FloatArray:
         """Return the weights with that of the negative prior no less than it may be."""
         if not self.negative_prior:
             return weights
-        place = len(model.rules) - len(found) - 1
+        place = len(model.rules) - len(path_clauses) - 1
         raised = weights.copy()
         raised[place] = max(raised[place], self.least_prior)
         return raised
@@ -327,13 +327,13 @@ class SoftStructure(Fitted):
         return [("candidates", f"{len(self.weights_):,}"), *super()._facts()]
 
 
-def _clause_table(model: SoftModel, weights: FloatArray, found: PathClauses) -> pa.Table:
+def _clause_table(model: SoftModel, weights: FloatArray, path_clauses: PathClauses) -> pa.Table:
     """Return the rules of the model, the strongest first, with how many labelled atoms the path of each connects."""
-    first = len(model.rules) - len(found)
+    first = len(model.rules) - len(path_clauses)
     rows: list[dict[str, Any]] = []
     for i, (rule, weight) in enumerate(zip(model.rules, weights.tolist(), strict=True)):
         if rule.hard or weight > 0:
-            path = found[i - first] if i >= first else None
+            path = path_clauses[i - first] if i >= first else None
             rows.append(
                 {
                     "clause": rule.formula,

@@ -49,7 +49,7 @@ def training_of(case: Case, examples: list[str] | None, *, opened: bool) -> Iter
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            entered = db.advanced.learning.blankets(case.model, examples=examples, limit=NO_LIMIT, opened=opened)
+            entered = db.advanced.learning.blankets(case.model, examples=examples, limit=NO_LIMIT, open_only=opened)
             training = entered.__enter__()
         except (ModelError, UnsupportedError):
             reject()

@@ -236,7 +236,7 @@ def test_a_language_without_fresh_variables_adds_literals_over_those_of_the_clau
         (NEW,),
         operations=frozenset({ADD}),
     )
-    own = Language(types, 4, 4, equalities=False, fresh=False)
+    own = Language(types, 4, 4, equalities=False, new_variables=False)
     found = {str(each) for each in own.neighbours(clause)}
     assert len(found) == 2 * count
     assert found == {

@@ -134,7 +134,7 @@ def test_fixed_weights_and_soft_evidence_have_their_say(seed: int) -> None:
     atoms = [atom for atom in found.atoms("R") if generator.random() < 0.5]
     odds = {atom: float(generator.choice([-1.5, 0.25, 2.0])) for atom in atoms}
     soft = [([random_clause(generator, language)], 1)]
-    members = [Member((form(clause),), fixed=weight) for clause, weight in fixed]
+    members = [Member((form(clause),), fixed_weight=weight) for clause, weight in fixed]
     members.insert(1, Member((form(soft[0][0][0]),)))
     with load(found) as db:
         db.load("R", sorted(row for name, row in found.facts if name == "R"), types=["a", "a"], target=True)

@@ -185,7 +185,7 @@ def test_places(seed: int) -> None:
     assert all_rules == [*expected, units[0], units[2], *(fresh[i] for i in new)]
     assert [each.clause.origin for each in found.added] == new
     assert without == [given[i] for i in at.get("gone", [])]
-    assert (found.candidates, Counter(kept)) == (17, Counter(found.kept))
+    assert (found.candidates, Counter(kept)) == (17, Counter(found.remaining))
 
 
 def old_cars(seed: int, shares: tuple[float, float]) -> sqlrl.Database:

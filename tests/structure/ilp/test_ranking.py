@@ -118,8 +118,10 @@ def test_a_wide_beam_finds_every_clause(name: str, seed: int, monkeypatch: pytes
         has = by_hand.start.union(*({t for t in x.terms if t >= 0} for x in literals))
         if body and n <= 4 and p >= 0.3 * (p + n) and by_hand.wanted <= has:
             expected[form(by_hand.head, literals, source.bias.head.arity)] = (p, n)
-    assert {form_of(met, known, bottom.head): (met.positives, met.negatives) for met in outcome.kept} == expected
-    assert len(outcome.kept) == len(expected)
+    assert {
+        form_of(met, known, bottom.head): (met.positives, met.negatives) for met in outcome.kept_clauses
+    } == expected
+    assert len(outcome.kept_clauses) == len(expected)
 
 
 # ---- which command it is, and its thresholds -----------------------------------------------------------------------

@@ -114,7 +114,7 @@ def test_the_search_is_that_of_one_clause_at_a_time(name: str, seed: int, monkey
     if found.best is not None and wanted.best is not None:
         assert found.best.score == pytest.approx(wanted.best[0])
         assert form_of(found.best, known, head) == written(wanted.best[1])
-    assert [form_of(met, known, head) for met in found.kept] == [written(body) for body in wanted.kept]
+    assert [form_of(met, known, head) for met in found.kept_clauses] == [written(body) for body in wanted.kept]
 
 
 @pytest.mark.parametrize("name", BIASES)
@@ -139,7 +139,7 @@ def test_every_clause_of_the_bottom_clause_is_scored_once(name: str, seed: int) 
         complete = bottom.wanted <= {t for x in literals for t in x.terms} | bottom.start
         if complete:
             expected[form(bottom.head, literals, source.bias.head.arity)] = tuple(counts)
-    assert {form_of(met, known, head): (met.positives, met.negatives) for met in found.kept} == expected
+    assert {form_of(met, known, head): (met.positives, met.negatives) for met in found.kept_clauses} == expected
 
 
 def test_components_of_a_layer_are_evaluated_in_one_call() -> None:

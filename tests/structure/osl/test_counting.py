@@ -52,16 +52,19 @@ def test_counts_and_rows_are_those_of_the_same_clauses_as_rules(drawn: tuple[Cas
         first += clauses.size
         numbered.append((pattern, constants, clauses))
         accepted.add(pattern, constants, clauses)
-    with program.only(chosen) as examples:
+    with program.examples_table(chosen) as examples:
         network = ground_network(Extent(program, examples), check=False)
         window = WindowBindings(program, examples, chosen, network.atoms)
         observed, _ = read_labels(engine, layout, network.atoms, examples)
         predicted = generator.random(len(observed)) < 0.5
         for place, example in enumerate(chosen):
-            with program.only(np.array([example])) as one, world_table(program, network.atoms[predicted]) as world:
+            with (
+                program.examples_table(np.array([example])) as one,
+                world_table(program, network.atoms[predicted]) as world,
+            ):
                 expected = -count_differences(Extent(program, one), World(world))
             for pattern, constants, clauses in numbered:
-                delta = delta_counts(window.of(pattern), place, constants, window.table, observed, predicted)
+                delta = delta_counts(window.of(pattern), place, constants, observed, predicted)
                 assert delta.tolist() == expected[clauses].tolist(), (pattern, place)
         parts = [accepted.rows(window, place) for place in range(len(chosen))]
         assert all((np.diff(part.clause) >= 0).all() for part in parts)
@@ -108,7 +111,7 @@ def test_accepted_clauses_grow_and_variants_may_be_left_out() -> None:
     program = sample_program(text, ["Smokes"], {"Friends": friends, "Smokes": [(p,) for p in people]})
     pattern, _ = smokers()
     accepted = AcceptedClauses()
-    with program.only(np.array([0])) as examples:
+    with program.examples_table(np.array([0])) as examples:
         network = ground_network(Extent(program, examples))
         window = WindowBindings(program, examples, np.array([0]), network.atoms)
         found = window.of(pattern)
@@ -133,7 +136,7 @@ def test_ground_clauses_that_are_true_or_false_in_every_world_are_left_out() -> 
     _, pattern = smokers()
     accepted = AcceptedClauses()
     accepted.add(pattern, np.zeros((1, 0)), [[0, 1]])
-    with program.only(np.array([0])) as examples:
+    with program.examples_table(np.array([0])) as examples:
         window = WindowBindings(program, examples, np.array([0]), np.array([1, 2]))
         rows = accepted.rows(window, 0)
     # Friends(A, A): !Smokes(A) twice, and a tautology.
@@ -150,7 +153,7 @@ def test_an_atom_that_is_in_a_ground_clause_twice_is_written_once_in_its_place()
     pattern = Shape(("person",) * 3, (), (smokes(x), friends(x, y), smokes(y), friends(y, z), smokes(z)))
     accepted = AcceptedClauses()
     accepted.add(pattern, np.zeros((1, 0)), [[0, 1]])
-    with program.only(np.array([0])) as examples:
+    with program.examples_table(np.array([0])) as examples:
         rows = accepted.rows(WindowBindings(program, examples, np.array([0]), np.array([1, 2])), 0)
     # x, y, z are A, A, A or A, A, B, and as Horn clauses, Smokes(x) their head, both are true.
     assert ground_clauses(rows) == Counter({(0, (-1,)): 1, (0, (-1, -2)): 1})
@@ -161,9 +164,9 @@ def test_an_example_without_bindings_changes_nothing() -> None:
     program = sample_program("Mark(bib)\nTopic(bib)\n1 Mark(b) => Topic(b)", ["Topic"], {"Mark": [("B1",), ("B2",)]})
     b = Slot(False, 0)
     pattern = Shape(("bib",), (), (ShapeLiteral("Topic", False, (b,)), ShapeLiteral("Mark", False, (b,))))
-    with program.only(np.array([0])) as examples:
+    with program.examples_table(np.array([0])) as examples:
         window = WindowBindings(program, examples, np.array([0, 7]), np.array([1, 2]))
         worlds = np.array([True, True]), np.array([False, True])
-        found = [delta_counts(window.of(pattern), i, np.zeros((1, 0)), window.table, *worlds).tolist() for i in (0, 1)]
+        found = [delta_counts(window.of(pattern), i, np.zeros((1, 0)), *worlds).tolist() for i in (0, 1)]
     assert found == [[[-1, 1]], [[0, 0]]]
     program.close()

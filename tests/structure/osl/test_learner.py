@@ -253,7 +253,7 @@ def grown(
     """Learn window by window; yield each window with the predicted world."""
     layout = program.layout
     for _, window in Windows(Extent(program), [order], size, ground=grounded):
-        with program.only(window.examples) as examples:
+        with program.examples_table(window.examples) as examples:
             facts = read_facts(program, learner.modes.in_paths(), examples, window.examples)
             bindings = WindowBindings(program, examples, window.examples, window.network.atoms)
             known = [

@@ -397,7 +397,7 @@ LOW, HIGH = np.array([[60.0, 40.0]]), np.array([[40.0, 60.0]])
 )
 def test_what_is_in_the_model_is_judged_by_what_speaks_for_it(n: Any, before: bool, kept: bool) -> None:
     found = formulations(np.array(n), [[True]], Criteria(min_support=10), before=np.array([before]))
-    assert found.kept.tolist() == [kept]
+    assert found.in_model.tolist() == [kept]
     assert bool(found.reason[0]) is not kept
 
 
@@ -417,14 +417,14 @@ def test_under_an_estimated_default_what_differs_from_it_stays(n: list[int], bef
     criteria = Criteria(default="estimated")
     default = np.array([[3000, 7000]])
     found = formulations(np.array([n]), [[True]], criteria, default, before=np.array([before]))
-    assert found.kept.tolist() == [kept]
+    assert found.in_model.tolist() == [kept]
 
 
 def test_among_the_top_what_is_in_the_model_is_not_displaced_by_its_equal() -> None:
     n, criteria = np.array([[38, 62], [40, 60]]), Criteria(top=1)
-    assert formulations(n, [[True]] * 2, criteria).kept.tolist() == [True, False]
+    assert formulations(n, [[True]] * 2, criteria).in_model.tolist() == [True, False]
     found = formulations(n, [[True]] * 2, criteria, before=np.array([False, True]))
-    assert found.kept.tolist() == [False, True]
+    assert found.in_model.tolist() == [False, True]
     assert found.reason[0] == "beyond the top 1"
 
 
@@ -432,10 +432,10 @@ def test_among_the_top_what_holds_no_more_gives_way() -> None:
     # What is left of one is little, and all of it agrees; of the others one has much more to say for it.
     n = np.array([[0.0, 1.5], [100.0, 900.0], [10.0, 990.0]])
     found = formulations(n, [[True]] * 3, Criteria(top=2), before=np.array([True, True, False]))
-    assert found.kept.tolist() == [True, False, True]
+    assert found.in_model.tolist() == [True, False, True]
     n[0] *= 0.5
     found = formulations(n, [[True]] * 3, Criteria(top=2), before=np.array([True, True, False]))
-    assert found.kept.tolist() == [False, True, True]
+    assert found.in_model.tolist() == [False, True, True]
     assert found.reason[0] == "support 0.8 < 1"
 
 

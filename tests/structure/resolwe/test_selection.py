@@ -67,7 +67,7 @@ def test_the_first_criterion_that_is_missed_is_the_reason() -> None:
     n = np.array([[0, 3], [60, 40], [1, 99], [5, 95]])
     found = formulations(n, [[True]] * 4, Criteria(top=1))
     assert found.reason == ["support 3 < 10", "bound of the probability 0.323 < 0.5", "", "beyond the top 1"]
-    assert found.kept.tolist() == [False, False, True, False]
+    assert found.in_model.tolist() == [False, False, True, False]
 
 
 def test_without_a_bound_the_probability_itself_must_reach_the_threshold() -> None:
@@ -78,7 +78,7 @@ def test_without_a_bound_the_probability_itself_must_reach_the_threshold() -> No
 
 def test_what_nothing_selects_is_not_kept() -> None:
     found = formulations(np.zeros((1, 4), np.int64), [[True, True]], Criteria(min_support=0))
-    assert not found.kept.any()
+    assert not found.in_model.any()
     assert np.isnan(found.bound).all()
 
 
@@ -87,20 +87,20 @@ def test_with_an_estimated_default_low_probabilities_are_kept_where_they_differ(
     n = np.array([[95, 5], [5, 95], [52, 48], [60, 40]])
     criteria = Criteria(default="estimated", threshold=0.8)
     found = formulations(n, [[True]] * 4, criteria, defaults)
-    assert found.kept.tolist() == [True, True, False, False]
+    assert found.in_model.tolist() == [True, True, False, False]
     assert found.reason[2].startswith("no different from the default, p = 0.6")
     assert found.reason[3].startswith("no different from the default") or found.reason[3].startswith("bound of")
     sparse = formulations(n, [[True]] * 4, Criteria(threshold=0.8))
-    assert sparse.kept.tolist() == [False, True, False, False]
+    assert sparse.in_model.tolist() == [False, True, False, False]
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8), st.integers(0, 4))
 def test_the_top_are_the_best_of_those_that_meet_the_rest(counts: list[tuple[int, int]], top: int) -> None:
     n, signs = np.array(counts, dtype=np.int64), [[True]] * len(counts)
     every, best = formulations(n, signs, Criteria()), formulations(n, signs, Criteria(top=top))
-    assert best.kept.sum() == min(top, every.kept.sum())
-    worst = best.bound[best.kept].min(initial=np.inf)
-    assert all(b <= worst for b, k in zip(every.bound[every.kept & ~best.kept], product([True]), strict=False))
+    assert best.in_model.sum() == min(top, every.in_model.sum())
+    worst = best.bound[best.in_model].min(initial=np.inf)
+    assert all(b <= worst for b, k in zip(every.bound[every.in_model & ~best.in_model], product([True]), strict=False))
 
 
 @given(
@@ -129,8 +129,8 @@ def test_implications_have_a_threshold_of_their_own(
             )
             # No selected grounding deviates from the default where all patterns are equally frequent.
             different = default == "sparse" or len({none, first, second, both}) > 1
-            assert found.kept[3 * i + j] == bool(kept and different)
-            assert bool(found.reason[3 * i + j]) != found.kept[3 * i + j]
+            assert found.in_model[3 * i + j] == bool(kept and different)
+            assert bool(found.reason[3 * i + j]) != found.in_model[3 * i + j]
             if default == "sparse" and of >= max(enough, 1) and share < limit:
                 assert found.reason[3 * i + j].endswith(f"< {limit:.3g}")
 
@@ -140,5 +140,5 @@ def test_a_joint_support_is_not_asked_of_single_literals() -> None:
     found = formulations(
         np.array([[20, 10, 0, 0], [1, 9, 10, 20], [15, 15, 15, 15]]), [[True], [True] * 2, [False, True]], criteria
     )
-    assert found.kept.tolist() == [True, False, False, False, True, False, False]
+    assert found.in_model.tolist() == [True, False, False, False, True, False, False]
     assert found.reason[1:4] == ["support 40 < 50", "support 30 < 50", "support 29 < 50"]

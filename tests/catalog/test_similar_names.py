@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 import sqlrl
-from sqlrl.catalog.spellings import _FAMILIES, look_alike
+from sqlrl.catalog.similar_names import _FAMILIES, look_alike
 from sqlrl.engine.connection import connect
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, LoadWarning, UnseenConstantWarning
