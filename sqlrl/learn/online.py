@@ -17,9 +17,9 @@ from sqlrl.learn.learner import OnlineLearner, StartWeights, WindowReport
 from sqlrl.learn.parameters import (
     Option,
     Whole,
-    asked,
     check_database,
     check_parameters,
+    fit_options,
 )
 from sqlrl.learn.settings import (
     RUN,
@@ -34,7 +34,7 @@ from sqlrl.learn.settings import (
     Update,
 )
 from sqlrl.learn.start import check_start, recorded_start, start_weights
-from sqlrl.training.fit import INTERRUPTED, Fit, Taken, nothing
+from sqlrl.training.fit import INTERRUPTED, Fit, SetAttributes, nothing
 from sqlrl.training.labels import InfeasibleTruth, Names
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.ordering import Ordering
@@ -441,7 +441,7 @@ class OnlineEstimator(WeightLearner):
         parameters = self.parameters()
         check_database(db)
         check_start(start)
-        following = asked(callback, checkpoint, resume)
+        options = fit_options(callback, checkpoint, resume)
         recorded, name = {**self.recorded(), **recorded_start(start)}, type(self).__name__
         order: Ordering = {
             "size": self.window,
@@ -453,7 +453,7 @@ class OnlineEstimator(WeightLearner):
         with self._windows(db, model, examples, order) as stream:
             names = Names(stream.clause_text, stream.example_name, stream.atom_text)
             begun = start_weights(stream, start)
-            fit = Fit(stream, name, recorded, parameters.seed, following, stage="learning")
+            fit = Fit(stream, name, recorded, parameters.seed, options, stage="learning")
             arrays = None if fit.saved is None else fit.saved.arrays
             learner = self._learner(parameters, stream, names, arrays, begun)
 
@@ -467,15 +467,15 @@ class OnlineEstimator(WeightLearner):
                 large = whole and not len(learner.infeasible.clause) and atoms // self.passes > _MANY_ATOMS
                 return _one_network(name, self.passes, atoms // self.passes) if large else None
 
-            taken = fit.learn(
+            set_attributes = fit.learn(
                 learn,
                 lambda said, status: self._keep(learner, stream, fit, said(), status),
                 again=not self.grows,
             )
-        taken()
+        set_attributes()
         return self
 
-    def _keep(self, learner: Learner, stream: TrainingStream, fit: Fit, said: str | None, status: str) -> Taken:
+    def _keep(self, learner: Learner, stream: TrainingStream, fit: Fit, said: str | None, status: str) -> SetAttributes:
         self._settle(learner, stream)
         last = stream.with_fixed(learner.weights)
         weights = stream.with_fixed(learner.averaged_weights()) if self.average else last
@@ -493,12 +493,12 @@ class OnlineEstimator(WeightLearner):
             warn(said, ConvergenceWarning)
         clauses = stream.clauses(weights, support)
 
-        def take() -> None:
+        def set_attributes() -> None:
             self.model_, self.weights_, self.last_weights_, self.n_steps_ = learned, weights, last, learner.steps
             self.steps_, self.support_, self.seconds_, self.run_ = steps, support, fit.seconds, fit.run
             self.infeasible_, self.interrupted_, self._table = learner.infeasible, status == INTERRUPTED, clauses
 
-        return take
+        return set_attributes
 
     # ---- what structure learners do otherwise -------------------------------------------------------------------
 

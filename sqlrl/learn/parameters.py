@@ -265,7 +265,7 @@ def _check_flag(name: str, value: object) -> None:
         raise InputError(f"{Parameter(name, value)}: give {Phrase('True')} or {Phrase('False')}")
 
 
-def asked(callback: Callable[[Any], object] | None, checkpoint: bool, resume: int | None) -> FitOptions:
+def fit_options(callback: Callable[[Any], object] | None, checkpoint: bool, resume: int | None) -> FitOptions:
     """Check what `fit` is asked besides what to learn from."""
     if callback is not None and not callable(callback):
         raise InputError(

@@ -26,7 +26,7 @@ Arrays = Mapping[str, Any]
 
 Found = TypeVar("Found")
 
-Taken = Callable[[], None]
+SetAttributes = Callable[[], None]
 """Makes an estimator fitted, once what it learned is kept."""
 
 
@@ -34,7 +34,7 @@ def nothing() -> None:
     """What a fit has found besides what those who keep it know."""
 
 
-class Told(Protocol):
+class StepReport(Protocol):
     """What the callback is told of a step."""
 
     def note(self) -> str:
@@ -55,7 +55,7 @@ class Fit:
         learner: str,  # the name of the estimator
         parameters: Mapping[str, object],
         seed: int,
-        asked: FitOptions,
+        options: FitOptions,
         *,
         stage: str = "learning weights",
         total: int | None = None,  # of what the stage advances by, if it is even
@@ -64,17 +64,17 @@ class Fit:
         part: str = "learning",  # what the time of steps counts as
         since: float | None = None,  # when the work began, by `time.perf_counter`
     ) -> None:
-        self._data, self._asked, self._stage = data, asked, Stage(stage, total, even=total is not None)
+        self._data, self._options, self._stage = data, options, Stage(stage, total, even=total is not None)
         self._things, self._where, self._part = things, where, part
         self.learner, self.parameters, self.seed, self.started = learner, parameters, seed, datetime.now(UTC)
         self._lap = time.perf_counter() if since is None else since
-        if asked.saving:
+        if options.saving:
             data.check_kept()
         self.saved: Checkpoint | None = None
-        if asked.resume is None:
+        if options.resume is None:
             self.run = data.begin(learner, parameters, seed)
         else:
-            self.run, self.saved = asked.resume, data.resume(asked.resume, learner, parameters)
+            self.run, self.saved = options.resume, data.resume(options.resume, learner, parameters)
         self.done = 0  # steps, those of an earlier process among them
         self.seconds: dict[str, float] = {}  # wall time of each part, without callbacks and saving
         self._rows: dict[str, list[pa.Table]] = {}
@@ -87,7 +87,7 @@ class Fit:
     @property
     def saving(self) -> bool:
         """Whether steps are saved."""
-        return self._asked.saving
+        return self._options.saving
 
     def lap(self, part: str) -> None:
         """Count the time since this was called last for a part of the work."""
@@ -97,7 +97,7 @@ class Fit:
 
     def step(
         self,
-        told: Told,
+        told: StepReport,
         done: int,  # steps so far
         *,
         rows: Mapping[str, pa.Table] | None = None,  # what the step adds to tables of the run
@@ -121,8 +121,8 @@ class Fit:
         if so_far is not None:
             self._so_far = so_far, told.note()
         self._stage.advance(advance, note=told.note(), share=share)
-        if self._asked.callback is not None:
-            self._asked.callback(told)
+        if self._options.callback is not None:
+            self._options.callback(told)
         self._lap = time.perf_counter()
 
     def rows(self, table: str) -> pa.Table:
@@ -133,12 +133,12 @@ class Fit:
     def learn(
         self,
         learn: Callable[[], Found],
-        keep: Callable[[Callable[[], Found], str], Taken],  # what was found, with what becomes of the run
+        keep: Callable[[Callable[[], Found], str], SetAttributes],  # what was found, with what becomes of the run
         *,
         failed: bool = False,  # keep what there is so far also where an error ends the run
         part: str | None = None,  # what the time of steps counts as from now on
         again: bool = True,  # what was found can be kept once more, where Ctrl-C comes while it is
-    ) -> Taken:
+    ) -> SetAttributes:
         """Learn, and keep what was found; after Ctrl-C that is the best so far, and it is raised again."""
         if part is not None:
             self._part, self._stage = part, Stage(f"learning {part}")
@@ -167,7 +167,7 @@ class Fit:
         finally:
             self.lap(self._part)
 
-    def _keep_so_far(self, stop: BaseException, keep: Callable[[Callable[[], Any], str], Taken]) -> None:
+    def _keep_so_far(self, stop: BaseException, keep: Callable[[Callable[[], Any], str], SetAttributes]) -> None:
         """Keep the best so far of a run that was stopped, for the estimator, too, and note on the exception what became of it."""
         run, things = self.run, self._things
         status = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else FAILED
@@ -178,7 +178,7 @@ class Fit:
             return
         so_far, note = self._so_far
         try:
-            taken = keep(so_far, status)
+            set_attributes = keep(so_far, status)
         except KeyboardInterrupt as again:
             again.add_note(
                 f"the {things} that run {run} had so far are not kept: it was interrupted again before they were"
@@ -188,7 +188,7 @@ class Fit:
             stop.add_note(f"the {things} that run {run} had so far could not be kept: {error}")
             return
         stop.add_note(Message(f"run {run} is kept as {status}, with the best {things} up to {note}; {self._where}"))
-        taken()
+        set_attributes()
 
 
 class IterationFit(Fit):

@@ -14,7 +14,7 @@ import pytest
 import sqlrl
 from sqlrl.errors import UnknownParameterError
 from sqlrl.ground.program import Program
-from sqlrl.training.fit import Told
+from sqlrl.training.fit import StepReport
 from sqlrl.training.records import share_of_fall
 from sqlrl.training.runs import Run as RunOfLearner
 from tests.learn.batch.stopped import load as load_documents
@@ -155,11 +155,11 @@ CASES = {
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
-def press(at: int, told: list[Told] | None = None) -> Callable[[Told], None]:
+def press(at: int, told: list[StepReport] | None = None) -> Callable[[StepReport], None]:
     """Return what presses Ctrl-C when a step after which a run can be kept is told, from the one with this number on."""
     count = 0
 
-    def pressed(step: Told) -> None:
+    def pressed(step: StepReport) -> None:
         nonlocal count
         count += 1
         if told is not None:
@@ -190,7 +190,7 @@ def test_every_learner_has_a_case() -> None:
 def test_each_step_is_told(case: Case) -> None:
     db = sqlrl.connect(progress=False)
     case.load(db)
-    told: list[Told] = []
+    told: list[StepReport] = []
     case.made().fit(db, case.given(), callback=told.append)
     assert len(told) >= case.stop
     assert all(step.note() for step in told)
@@ -335,7 +335,7 @@ def test_a_run_that_goes_on_and_is_stopped_at_once_keeps_its_model(monkeypatch: 
     [("adagrad", "on_window"), ("voted-perceptron", "on_iteration"), ("msl", "on_step"), ("ilp", "on_seed")],
 )
 def test_old_names_warn_and_work(name: str, old: str) -> None:
-    case, told = CASES[name], list[Told]()
+    case, told = CASES[name], list[StepReport]()
     db = sqlrl.connect(progress=False)
     case.load(db)
     with pytest.warns(FutureWarning, match=rf"fit\({old}=\) is deprecated, .* write callback="):

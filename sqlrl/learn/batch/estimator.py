@@ -13,10 +13,10 @@ from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.learn.batch.problem import TrainingProblem, check_apart
 from sqlrl.learn.fitted import WeightLearner
-from sqlrl.learn.parameters import asked, check_database, check_parameters
+from sqlrl.learn.parameters import check_database, check_parameters, fit_options
 from sqlrl.learn.settings import DropZeros, OnTruth, Seed
 from sqlrl.learn.start import check_start, recorded_start, start_weights
-from sqlrl.training.fit import INTERRUPTED, IterationFit, Taken
+from sqlrl.training.fit import INTERRUPTED, IterationFit, SetAttributes
 from sqlrl.training.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.ordering import Ordering
@@ -248,7 +248,7 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         self._check()
         check_database(db)
         check_start(start)
-        recorded, following = {**self.recorded(), **recorded_start(start)}, asked(callback, checkpoint, resume)
+        recorded, options = {**self.recorded(), **recorded_start(start)}, fit_options(callback, checkpoint, resume)
         order: Ordering = {"size": self.window, "order": "file", "seed": self.seed, "passes": 1, "limit": limit}
         with db.advanced.learning.training_windows(model, examples=examples, **order) as stream:
             if all(rule.hard or rule.fixed for rule in model.rules):
@@ -257,14 +257,14 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
                     "'@' are fixed), or, if a learner of clauses found none, see its warning"
                 )
             stream.by_iterations()
-            fit = IterationFit(stream, type(self).__name__, recorded, self.seed, following)
+            fit = IterationFit(stream, type(self).__name__, recorded, self.seed, options)
             problem, infeasible = self._problem(stream)
             problem = _started(problem, stream, start)
             if fit.after is not None:
                 problem = problem.begun(fit.arrays["weight"])
             fit.lap("grounding")
 
-            def keep(found: Callable[[], FloatArray], status: str) -> Taken:
+            def keep(found: Callable[[], FloatArray], status: str) -> SetAttributes:
                 """Make the model and keep the run."""
                 before = dict(vars(self))
                 try:
@@ -275,11 +275,11 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
                     vars(self).update(before)
                     raise
 
-            taken = fit.learn(lambda: self._learn(problem, fit.report, fit.after), keep)
+            set_attributes = fit.learn(lambda: self._learn(problem, fit.report, fit.after), keep)
             if len(infeasible.clause):
                 skipped = self.on_infeasible_truth == "skip"
                 warn(infeasible.warning(problem.names, skipped=skipped), InfeasibleTruthWarning)
-        taken()
+        set_attributes()
         return self
 
     def _keep(
@@ -290,7 +290,7 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         problem: Learned,
         infeasible: InfeasibleTruth,
         stream: TrainingStream,
-    ) -> Taken:
+    ) -> SetAttributes:
         weights = stream.with_fixed(found)
         _check_weights(weights, problem)
         support, table = problem.support, fit.rows("iteration")
@@ -305,12 +305,12 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         fit.lap("statistics")
         clauses = stream.clauses(weights, support)
 
-        def take() -> None:
+        def set_attributes() -> None:
             self.model_, self.weights_, self.iterations_, self.support_ = learned, weights, table, support
             self.infeasible_, self._table, self.seconds_ = infeasible, clauses, fit.seconds
             self.run_, self.interrupted_ = fit.run, status == INTERRUPTED
 
-        return take
+        return set_attributes
 
     def _problem(self, stream: TrainingStream) -> tuple[Learned, InfeasibleTruth]:
         """Ground all examples, and check their labels; subclasses that do not learn from a `TrainingProblem` override this."""

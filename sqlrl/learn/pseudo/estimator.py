@@ -15,14 +15,14 @@ from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.fitted import WeightLearner
-from sqlrl.learn.parameters import Above, Option, Whole, asked, check_database, check_parameters
+from sqlrl.learn.parameters import Above, Option, Whole, check_database, check_parameters, fit_options
 from sqlrl.learn.pseudo.atoms import AtomRows, atom_rows
 from sqlrl.learn.pseudo.sample import mean_error, sample_rows
 from sqlrl.learn.settings import DropZeros, Seed
 from sqlrl.learn.start import check_start, recorded_start
 from sqlrl.report import Table
 from sqlrl.training.blankets import BlanketTraining
-from sqlrl.training.fit import INTERRUPTED, Fit, IterationFit, Taken
+from sqlrl.training.fit import INTERRUPTED, Fit, IterationFit, SetAttributes
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.records import STEP_SCHEMA, Iteration, TrainingRecord
 
@@ -229,12 +229,12 @@ class PseudoLikelihood(WeightLearner):
         check_parameters(self)
         check_database(db)
         check_start(start)
-        recorded, following = {**self.recorded(), **recorded_start(start)}, asked(callback, checkpoint, resume)
+        recorded, options = {**self.recorded(), **recorded_start(start)}, fit_options(callback, checkpoint, resume)
         seed, begun_at = self.random_state or 0, time.perf_counter()
         with db.advanced.learning.blankets(
             model, examples=examples, limit=limit, open_only=self.discriminative
         ) as training:
-            fit = IterationFit(training, type(self).__name__, recorded, seed, following, since=begun_at)
+            fit = IterationFit(training, type(self).__name__, recorded, seed, options, since=begun_at)
             whole, drawn = self._rows(training), None
             if self.sample is not None:
                 random = np.random.default_rng(seed)
@@ -265,12 +265,12 @@ class PseudoLikelihood(WeightLearner):
                     )
                 return found.weights
 
-            taken = fit.learn(
+            set_attributes = fit.learn(
                 learn, lambda found, status: self._keep(found(), status, fit, training, whole, rows, drawn)
             )
         for text in unsaid:
             warn(text, ConvergenceWarning)
-        taken()
+        set_attributes()
         return self
 
     def _keep(
@@ -282,19 +282,19 @@ class PseudoLikelihood(WeightLearner):
         whole: AtomRows,
         rows: AtomRows,
         drawn: Sequence[tuple[FloatArray, int]] | None,
-    ) -> Taken:
+    ) -> SetAttributes:
         table, predicates = fit.rows("iteration"), _predicates(training, whole, rows, drawn, found)
         kept = keep_weights(training, found, fit, status, table, drop_zeros=bool(self.drop_zeros))
         likelihood = float(rows.log_likelihood(found).sum())
 
-        def take() -> None:
+        def set_attributes() -> None:
             self.model_, self.weights_, self.iterations_, self.support_ = kept.model, kept.weights, table, kept.support
             self.predicates_, self.log_likelihood_ = Table(predicates), likelihood
             self.optimality_, self.interrupted_ = table["optimality"][-1].as_py(), status == INTERRUPTED
             self.n_statements_, self.violated_ = training.statements, training.violated
             self.seconds_, self.run_, self._table = fit.seconds, fit.run, kept.clauses
 
-        return take
+        return set_attributes
 
     def _rows(self, training: BlanketTraining, weights: Sequence[FloatArray] | None = None) -> AtomRows:
         return atom_rows(

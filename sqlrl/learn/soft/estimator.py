@@ -15,9 +15,9 @@ from sqlrl.errors import ConvergenceWarning, InputError, LabelWarning, Parameter
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import Fitted
-from sqlrl.learn.parameters import asked, check_database
+from sqlrl.learn.parameters import check_database, fit_options
 from sqlrl.learn.soft.settings import Penalty, SoftWeights, Strength, check_soft_parameters, saved
-from sqlrl.training.fit import INTERRUPTED, IterationFit, Taken
+from sqlrl.training.fit import INTERRUPTED, IterationFit, SetAttributes
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.records import STEP_SCHEMA, Iteration, Report, TrainingRecord
 from sqlrl.training.soft import SoftTraining
@@ -130,7 +130,7 @@ class SoftEstimator(Fitted):
         """
         check_soft_parameters(self)
         check_database(db)
-        following = asked(callback, checkpoint, resume)
+        options = fit_options(callback, checkpoint, resume)
         given: object = start
         if not isinstance(given, bool):
             raise InputError(
@@ -139,7 +139,7 @@ class SoftEstimator(Fitted):
         recorded = {**self.recorded(), **({"start": True} if start else {})}
         begun_at = time.perf_counter()
         with db.advanced.learning.soft_training(model, examples=examples, limit=limit) as training:
-            fit = IterationFit(training, type(self).__name__, recorded, 0, following, since=begun_at)
+            fit = IterationFit(training, type(self).__name__, recorded, 0, options, since=begun_at)
             fit.lap("grounding")
             begun = training.weights() if start else None
 
@@ -147,21 +147,21 @@ class SoftEstimator(Fitted):
                 so_far = partial(self._so_far, training, iteration) if iteration.iteration else None
                 fit.report(replace(iteration, so_far=so_far))
 
-            taken = fit.learn(
+            set_attributes = fit.learn(
                 lambda: self._learned(training, begun, report, fit.after),
                 lambda found, status: self._keep(found(), status, fit, training),
             )
-        taken()
+        set_attributes()
         return self
 
-    def _keep(self, found: SoftWeights, status: str, fit: IterationFit, training: SoftTraining) -> Taken:
+    def _keep(self, found: SoftWeights, status: str, fit: IterationFit, training: SoftTraining) -> SetAttributes:
         self._warn(found, interrupted=status == INTERRUPTED)
         table = fit.rows("iteration")
         learned = training.finish(found.weights, run_record(fit, status))
         fit.lap("statistics")
         clauses = _strongest(training.clauses(found.weights))
 
-        def take() -> None:
+        def set_attributes() -> None:
             self.model_, self.weights_, self.iterations_, self.result_ = learned, found.weights, table, found
             self.seconds_, self.run_, self.interrupted_, self._table = (
                 fit.seconds,
@@ -170,7 +170,7 @@ class SoftEstimator(Fitted):
                 clauses,
             )
 
-        return take
+        return set_attributes
 
     def _learned(
         self, training: SoftTraining, start: FloatArray | None, report: Report, after: Iteration | None

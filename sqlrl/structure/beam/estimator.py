@@ -15,7 +15,7 @@ from sqlrl.errors import NothingFoundWarning, Parameter, Written, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.batch.penalised import fit_weights, make_design
 from sqlrl.learn.fitted import Fitted
-from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, asked, check_database, check_parameters
+from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_database, check_parameters, fit_options
 from sqlrl.learn.pseudo.atoms import atom_rows
 from sqlrl.learn.pseudo.estimator import STRENGTH, keep_weights
 from sqlrl.logic.candidates import concluded, implication
@@ -38,7 +38,7 @@ from sqlrl.structure.beam.search import (
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
 from sqlrl.training.clause_search import ClauseSearch, GivenRule, SearchRun
-from sqlrl.training.fit import DONE, INTERRUPTED, Fit, Taken
+from sqlrl.training.fit import DONE, INTERRUPTED, Fit, SetAttributes
 from sqlrl.training.learning import Learning, TrainingDatabase
 from sqlrl.training.options import FitOptions
 from sqlrl.training.records import Iteration, iteration_table
@@ -154,7 +154,7 @@ class Searching(Fitted, Relearning):
         ]
 
     def _fit(
-        self, db: TrainingDatabase, model: Model | None, examples: object, following: FitOptions, limit: int | None
+        self, db: TrainingDatabase, model: Model | None, examples: object, options: FitOptions, limit: int | None
     ) -> Self:
         """Search, and learn the weights of what was found."""
         learner = relearner(self.then)
@@ -165,13 +165,13 @@ class Searching(Fitted, Relearning):
                 type(self).__name__,
                 self.recorded(),
                 0,
-                following,
+                options,
                 stage=self.doing,
                 things="clauses",
                 part="search",
             )
 
-            def keep(sought: Callable[[], SearchOutcome], status: str) -> Taken:
+            def keep(sought: Callable[[], SearchOutcome], status: str) -> SetAttributes:
                 found = sought()
                 kept = self._keep(task, run, found, status)
                 if found.remark is not None and status == DONE:
@@ -179,8 +179,8 @@ class Searching(Fitted, Relearning):
                 return kept
 
             task = SearchTask(db, model, examples, limit, fit)
-            taken = fit.learn(lambda: self._sought(task), keep)
-        taken()
+            set_attributes = fit.learn(lambda: self._sought(task), keep)
+        set_attributes()
         self._relearn(learner, db, examples, limit=limit)
         return self
 
@@ -241,7 +241,7 @@ class Searching(Fitted, Relearning):
         searcher = self._searcher()(search.source, language, self._search_parameters(), self.strength, report)
         return sought(searcher.run(members, begun, may_go, after))
 
-    def _keep(self, task: SearchTask, run: SearchRun, sought: SearchOutcome, status: str) -> Taken:
+    def _keep(self, task: SearchTask, run: SearchRun, sought: SearchOutcome, status: str) -> SetAttributes:
         """Learn the weights of what was found, and keep the run."""
         iterations, fit = list[Iteration](), task.fit
         with task.learning.found_blankets(sought.model, run, examples=task.examples, limit=task.limit) as training:
@@ -262,7 +262,7 @@ class Searching(Fitted, Relearning):
             training.keep(sought.rows)
             kept = keep_weights(training, found.weights, fit, status, table)
 
-        def take() -> None:
+        def set_attributes() -> None:
             self.model_, self.weights_, self.iterations_, self._table = kept.model, kept.weights, table, kept.clauses
             self.run_, self.seconds_, self.found_, self.relearned_ = fit.run, fit.seconds, kept.model, None
             self.interrupted_ = status == INTERRUPTED
@@ -271,7 +271,7 @@ class Searching(Fitted, Relearning):
             self.equalities_, self.n_statements_ = sought.equalities, sought.statements
             vars(self).update(sought.learned)
 
-        return take
+        return set_attributes
 
 
 @dataclass(frozen=True, eq=False)
@@ -428,7 +428,7 @@ class MSL(Searching):
             No clause raises the score.
         """
         check_parameters(self)
-        return self._fit(db, model, examples, asked(callback, checkpoint, resume), limit)
+        return self._fit(db, model, examples, fit_options(callback, checkpoint, resume), limit)
 
     def _sought(self, task: SearchTask) -> SearchOutcome:
         def starts(language: Language, given: Sequence[SearchClause | None]) -> Sequence[SearchClause]:

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import InputError, NothingFoundWarning, Parameter, Written, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
-from sqlrl.learn.parameters import Above, Option, Whole, asked, check_parameters
+from sqlrl.learn.parameters import Above, Option, Whole, check_parameters, fit_options
 from sqlrl.learn.settings import Seed
 from sqlrl.logic.mapping import PredicateMapping
 from sqlrl.logic.mapping_parser import read_mapping
@@ -214,7 +214,7 @@ class Transfer(Searching):
             No rule can be carried over, no clause is marked, or no revision raises the score; the model then has the source's rules with new weights.
         """
         self._check()
-        return self._fit(db, model, examples, asked(callback, checkpoint, resume), limit)
+        return self._fit(db, model, examples, fit_options(callback, checkpoint, resume), limit)
 
     doing = "revising clauses"
 

@@ -26,7 +26,7 @@ from sqlrl.errors import (
 )
 from sqlrl.ground.network import BoolArray
 from sqlrl.learn.fitted import call, parameters_html
-from sqlrl.learn.parameters import Option, asked, check_database
+from sqlrl.learn.parameters import Option, check_database, fit_options
 from sqlrl.learn.settings import InOrder, Seed
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
@@ -61,7 +61,7 @@ from sqlrl.structure.ilp.settings import (
     resolved,
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
-from sqlrl.training.fit import DONE, Fit, Taken, nothing
+from sqlrl.training.fit import DONE, Fit, SetAttributes, nothing
 from sqlrl.training.induction import InductionSession
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.wording import counted
@@ -446,7 +446,7 @@ class ILP(Relearning):
         """
         given = {name: value for name, value in self.get_params().items() if name != "bias"}
         given["seed"] = self.random_state
-        learner, following, clock = relearner(self.then), asked(callback, checkpoint, resume), time.perf_counter()
+        learner, options, clock = relearner(self.then), fit_options(callback, checkpoint, resume), time.perf_counter()
         check_database(db)
         bias = db.advanced.learning.induction_bias(target, self._bias(target))
         _check_bodies(bias)
@@ -459,7 +459,7 @@ class ILP(Relearning):
             parameters = resolved(given, bias.settings, positives, int((~truth).sum()))
             stored = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
             fit = Fit(
-                session, "ILP", stored, parameters.seed, following, stage="searching positive atoms", total=positives, things="clauses",
+                session, "ILP", stored, parameters.seed, options, stage="searching positive atoms", total=positives, things="clauses",
                 where=Phrase("`from sqlrl.found_clauses` shows them in SQL, db.models[-1] is their model"), part="searching", since=clock,
             )  # fmt: skip
             induction = Induction(session.source, bias, parameters, session.components)
@@ -474,12 +474,12 @@ class ILP(Relearning):
                 more, gone = seed.positives - seed.left - gone, seed.positives - seed.left
                 fit.step(seed, seed.done, state=induction.state, so_far=nothing, advance=more)
 
-            def keep(_: Callable[[], None], status: str) -> Taken:
+            def keep(_: Callable[[], None], status: str) -> SetAttributes:
                 return self._keep(session, induction, bias, parameters, fit, status)
 
-            taken = fit.learn(lambda: induction.run(report), keep, failed=True)
+            set_attributes = fit.learn(lambda: induction.run(report), keep, failed=True)
             passed_over = session.passed_over()
-        taken()
+        set_attributes()
         if not induction.theory:
             warn(_nothing_found(induction, parameters), NothingFoundWarning)
         elif little := _little_found(induction, parameters):
@@ -511,7 +511,7 @@ class ILP(Relearning):
         parameters: ILPParameters,
         fit: Fit,
         status: str,
-    ) -> Taken:
+    ) -> SetAttributes:
         """Write the clauses out and keep them."""
         source, theory = session.source, set(induction.theory)
         writer = ClauseWriter(bias.head.predicate, source.predicates, session.types, session.names)
@@ -546,7 +546,7 @@ class ILP(Relearning):
         model = session.keep(rules, candidates, coverage, fit.seconds, status)
         fit.lap("keeping")
 
-        def take() -> None:
+        def set_attributes() -> None:
             self.model_, self.bias_, self.parameters_, self.run_ = model, bias, parameters, fit.run
             shown_as = ["clause", "positives", "negatives", "score", "seed"]
             found = candidates.rename_columns([{"atom_name": "seed"}.get(x, x) for x in candidates.column_names])
@@ -556,7 +556,7 @@ class ILP(Relearning):
             self.seconds_, self.found_, self.relearned_ = fit.seconds, model, None
             self.interrupted_ = status != DONE
 
-        return take
+        return set_attributes
 
 
 # ---- what is refused, and what is said where nothing is found ----------------------------------------

@@ -25,7 +25,7 @@ from sqlrl.structure.osl.search import nothing_added
 from sqlrl.structure.osl.settings import OSLParameters
 from sqlrl.structure.osl.stream import AddedClauses
 from sqlrl.structure.relearning import Relearning, Then, refuse_stream, relearner
-from sqlrl.training.fit import Fit, Taken
+from sqlrl.training.fit import Fit, SetAttributes
 from sqlrl.training.labels import Names
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.ordering import Ordering
@@ -313,14 +313,14 @@ class OSL(OnlineEstimator, Relearning):
         added.take(learner.book, learner.additions)
         self._nothing = None if learner.additions else nothing_added(learner.searched, learner.parameters)
 
-    def _keep(self, learner: Learner, stream: TrainingStream, fit: Fit, said: str | None, status: str) -> Taken:
-        taken = super()._keep(learner, stream, fit, said, status)
+    def _keep(self, learner: Learner, stream: TrainingStream, fit: Fit, said: str | None, status: str) -> SetAttributes:
+        set_weights = super()._keep(learner, stream, fit, said, status)
 
-        def take() -> None:
-            taken()
+        def set_attributes() -> None:
+            set_weights()
             self.found_, self.relearned_ = self.model_, None
 
-        return take
+        return set_attributes
 
     def _note(self, stream: TrainingStream, weights: FloatArray) -> None:
         self._added = cast(AddedClauses, stream.changes).added(weights)

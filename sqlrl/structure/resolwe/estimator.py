@@ -23,9 +23,9 @@ from sqlrl.learn.parameters import (
     AtLeast,
     Option,
     Whole,
-    asked,
     check_database,
     check_parameters,
+    fit_options,
 )
 from sqlrl.learn.settings import RUN, InOrder, Seed
 from sqlrl.logic.candidates import Candidate, targets_of
@@ -40,7 +40,7 @@ from sqlrl.structure.resolwe.drift import RULE_LOG_SCHEMA, Drift
 from sqlrl.structure.resolwe.following import Drifting
 from sqlrl.structure.resolwe.formulas import Alternatives, check_signs, structured
 from sqlrl.structure.resolwe.selection import Criteria, Default
-from sqlrl.training.fit import INTERRUPTED, Fit, Taken
+from sqlrl.training.fit import INTERRUPTED, Fit, SetAttributes
 from sqlrl.training.learning import Learning, TrainingDatabase
 from sqlrl.training.ordering import Ordering
 from sqlrl.training.records import WindowProgress
@@ -341,7 +341,7 @@ class Resolwe(Relearning):
         """
         criteria, learner, second = self.criteria(), self._learner(), relearner(self.then)
         check_database(db)
-        following, begun_at = asked(callback, checkpoint, resume), time.perf_counter()
+        options, begun_at = fit_options(callback, checkpoint, resume), time.perf_counter()
         grammar, data = self._grammar(), db.advanced.learning
         given, examples = examples, data.drawn(examples)
         if second is not None and examples is not given:
@@ -354,11 +354,11 @@ class Resolwe(Relearning):
         recorded = {**self._recorded(), "templates": str(grammar)}
         decaying = self.half_life is not None
         with (
-            data.selection(model, choice.counted, first, order, saving=following.saving, decaying=decaying) as session,
+            data.selection(model, choice.counted, first, order, saving=options.saving, decaying=decaying) as session,
             session.ending(),
         ):
             fit = Fit(
-                session, type(self).__name__, recorded, order["seed"], following, stage="counting labels of candidates", total=len(session) or None,
+                session, type(self).__name__, recorded, order["seed"], options, stage="counting labels of candidates", total=len(session) or None,
                 part="selecting", since=begun_at,
             )  # fmt: skip
             fit.lap("expanding")
@@ -375,12 +375,12 @@ class Resolwe(Relearning):
             return stage.chosen()
 
         with session.ending():
-            taken = fit.learn(
+            set_attributes = fit.learn(
                 learn,
                 lambda chosen, status: self._keep(session, choice, learner, fit, chosen(), status),
                 part="weights",
             )
-        taken()
+        set_attributes()
         if not any(self.formulations_["kept"]):
             warn(_nothing(list(self.formulations_["reason"])), NothingFoundWarning)
         self._relearn(second, db, given, limit=limit)
@@ -396,16 +396,16 @@ class Resolwe(Relearning):
         fit: Fit,
         chosen: _Chosen,
         status: str,
-    ) -> Taken:
+    ) -> SetAttributes:
         session.finish(learner.model_, chosen.rows, chosen.log, fit.seconds, status)
 
-        def take() -> None:
+        def set_attributes() -> None:
             self.model_, self.formulations_, self.candidates_ = learner.model_, Table(chosen.rows), choice.candidates
             self.weights_, self.rule_log_, self.seconds_, self.run_ = learner, Table(chosen.log), fit.seconds, fit.run
             self.n_statements_, self.interrupted_ = session.statements + chosen.statements, status == INTERRUPTED
             self.found_, self.relearned_ = learner.model_, None
 
-        return take
+        return set_attributes
 
     def _alternatives(
         self, grammar: Grammar, data: Learning, model: Model, examples: object, criteria: Criteria

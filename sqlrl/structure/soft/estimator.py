@@ -15,7 +15,7 @@ from sqlrl.errors import NothingFoundWarning, Parameter, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import Fitted
-from sqlrl.learn.parameters import AtLeast, Option, Whole, asked, check_database
+from sqlrl.learn.parameters import AtLeast, Option, Whole, check_database, fit_options
 from sqlrl.learn.soft.atom_hinges import atom_hinges
 from sqlrl.learn.soft.estimator import run_record
 from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
@@ -39,7 +39,7 @@ from sqlrl.structure.soft.paths import (
     Top,
     path_clauses,
 )
-from sqlrl.training.fit import INTERRUPTED, IterationFit, Taken
+from sqlrl.training.fit import INTERRUPTED, IterationFit, SetAttributes
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.records import Iteration
 from sqlrl.training.soft import SoftTraining
@@ -217,7 +217,7 @@ class SoftStructure(Fitted):
         """
         check_soft_parameters(self)
         check_database(db)
-        following, clock = asked(callback, checkpoint, resume), time.perf_counter()
+        options, clock = fit_options(callback, checkpoint, resume), time.perf_counter()
         with db.advanced.learning.soft_structure(
             target, examples=examples, limit=None, symmetric=self.symmetric
         ) as data:
@@ -227,17 +227,15 @@ class SoftStructure(Fitted):
         with db.advanced.learning.soft_training(
             model, examples=examples, limit=limit, observed_bodies=True
         ) as training:
-            fit = IterationFit(
-                training, type(self).__name__, self.recorded(), 0, following, things="rules", since=clock
-            )
+            fit = IterationFit(training, type(self).__name__, self.recorded(), 0, options, things="rules", since=clock)
             fit.seconds = {"paths": fit.seconds.pop("paths", 0.0) + paths, **fit.seconds}
             fit.lap("grounding")
 
-            def keep(weighed: Callable[[], _Weighed], status: str) -> Taken:
+            def keep(weighed: Callable[[], _Weighed], status: str) -> SetAttributes:
                 return self._keep(weighed(), status, fit, training, model, found)
 
-            taken = fit.learn(lambda: self._weighed(training, fit), keep)
-        taken()
+            set_attributes = fit.learn(lambda: self._weighed(training, fit), keep)
+        set_attributes()
         if not any(self.weights_[len(model.rules) - len(found) :] > 0):
             warn(
                 f"none of {counted(len(found), 'clause')} of paths got a weight above 0: allow longer paths, fewer targets for each ({Parameter('min_targets')}), or "
@@ -254,13 +252,13 @@ class SoftStructure(Fitted):
         training: SoftTraining,
         model: SoftModel,
         found: PathClauses,
-    ) -> Taken:
+    ) -> SetAttributes:
         weights, table = self._with_prior(weighed.weights, model, found), fit.rows("iteration")
         kept = [i for i, rule in enumerate(model.rules) if rule.hard or weights[i] > 0]
         learned = training.finish(weights, run_record(fit, status), kept)
         fit.lap("statistics")
 
-        def take() -> None:
+        def set_attributes() -> None:
             self.model_, self.weights_, self.candidates_, self.greedy_ = learned, weights, found, weighed.greedy
             self.iterations_, self.seconds_, self.run_, self.interrupted_ = (
                 table,
@@ -270,7 +268,7 @@ class SoftStructure(Fitted):
             )
             self._table = _clause_table(model, weights, found)
 
-        return take
+        return set_attributes
 
     def _paths(self) -> PathParameters:
         return PathParameters(**{each.name: getattr(self, each.name) for each in fields(PathParameters)})
