@@ -108,7 +108,7 @@ def test_a_fault_is_mended_and_the_faulty_rule_is_gone(name: str) -> None:
 def test_each_clause_in_question_has_one_answer_at_the_most_with_a_positive_weight() -> None:
     rules = ["1 Old(x) ^ Diesel(x) => Slow(x)", "1 Old(x) => Tows(x, y)", "1 Diesel(x) => Dear(x)"]
     with cars(3) as db:
-        found = repaired(db, *rules, unit_clauses=False, penalty=0.0)
+        found = repaired(db, *rules, unit_clauses=False, literal_cost=0.0)
     marked = found.diagnosis_.general | found.diagnosis_.specific
     assert marked == {0, 1, 2}
     assert 0 < len(found.added_) <= 3
