@@ -133,7 +133,7 @@ def test_who_knows_of_spark() -> None:
             assert not re.search(r"^(import|from) (pyspark|grpc)", text, re.MULTILINE), file
             continue
         assert "pyspark" not in {x.split(".")[0] for x in libraries(ast.parse(text))}, file
-        known = {("__init__.py",), ("database", "database.py"), ("cli", "opening.py"), ("catalog", "server_files.py")}
+        known = {("__init__.py",), ("database", "database.py"), ("cli", "options.py"), ("catalog", "server_files.py")}
         assert place in known or "sqlrl.engine.spark" not in text, file
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.database.test_choice import DECLARED
+from tests.database.test_learner_choice import DECLARED
 
 import sqlrl
 from tests.cli.conftest import Outcome, Run, SeenError

@@ -132,16 +132,17 @@ def test_there_are_learners() -> None:
     assert {"AdaGrad", "CDA", "ContrastiveDivergence", "MIRA", "Perceptron", "Subgradient"} <= WEIGHTS.keys()
 
 
-EXPECTED: dict[str, Any] = {}
+@pytest.fixture(scope="module")
+def expected_of(db: sqlrl.Database) -> Callable[[str], Any]:
+    """What is learned of the loaded subgraphs by name, once for all tests on a database."""
 
-
-def expected_of(name: str, db: sqlrl.Database) -> Any:
-    """Return what is learned of the loaded subgraphs, once for all tests."""
-    if name not in EXPECTED:
+    @cache
+    def expected(name: str) -> Any:
         # A pool of OSL and its progress end with a window, so that both have the same.
         size: dict[str, Any] = {"window": WINDOW} if name == "OSL" else {}
-        EXPECTED[name] = LEARNERS[name](**options_of(name), **size).fit(db, model_of(name), examples=NAMES)
-    return EXPECTED[name]
+        return LEARNERS[name](**options_of(name), **size).fit(db, model_of(name), examples=NAMES)
+
+    return expected
 
 
 def options_of(name: str) -> dict[str, Any]:
@@ -149,8 +150,10 @@ def options_of(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_a_stream_gives_what_the_loaded_subgraphs_give(name: str, db: sqlrl.Database) -> None:
-    expected = expected_of(name, db)
+def test_a_stream_gives_what_the_loaded_subgraphs_give(
+    name: str, db: sqlrl.Database, expected_of: Callable[[str], Any]
+) -> None:
+    expected = expected_of(name)
     other, seen = new(), list[tuple[int, int, int]]()
     fit = LEARNERS[name](**options_of(name)).fit(
         other, model_of(name), examples=stream(), callback=lambda p: seen.append((p.window, p.steps, p.run))
@@ -180,8 +183,10 @@ class StoppedError(Exception):
         for after in ((1, 3) if PASSES[name] > 1 else (1,))
     ],
 )
-def test_a_run_that_was_stopped_goes_on(name: str, after: int, db: sqlrl.Database, tmp_path: Path) -> None:
-    options, expected = options_of(name), expected_of(name, db)
+def test_a_run_that_was_stopped_goes_on(
+    name: str, after: int, db: sqlrl.Database, expected_of: Callable[[str], Any], tmp_path: Path
+) -> None:
+    options, expected = options_of(name), expected_of(name)
 
     def stop(progress: Any) -> None:
         if progress.window == after:
