@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.database.test_learner_choice import DECLARED
 
 import sqlrl
 from tests.cli.conftest import Outcome, Run, SeenError
+from tests.database.test_learner_choice import DECLARED
 
 # fmt: off
 CASES: list[tuple[str, list[str], str, str]] = [
