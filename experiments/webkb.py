@@ -96,7 +96,7 @@ def max_margin(job: Job) -> Any:
     # Examples are held out to choose between several prices.
     folds = HELD_OUT if len(tried) > 1 else None
     return sqlrl.MaxMargin(
-        strength=1 / tried, loss=loss, separation="relaxed", epsilon=epsilon, max_iterations=ITERATIONS[job.learner], folds=folds,
+        strength=[1 / price for price in tried], loss=loss, separation="relaxed", epsilon=epsilon, max_iterations=ITERATIONS[job.learner], folds=folds,
         random_state=job.seed,
     )  # fmt: skip
 

@@ -27,6 +27,7 @@ from reference_text import cell, code, prose, table
 import sqlrl
 from sqlrl import baselines, errors
 from sqlrl.cli.app import app
+from sqlrl.cli.learners import OPTIONS as LEARNER_OPTIONS
 from sqlrl.database.advanced import Advanced
 from sqlrl.database.models_and_runs import Models, Runs
 from sqlrl.deprecated import ARGUMENTS, COMMAND_OPTIONS, MODULES, NAMES, PARAMETERS, SQL_FUNCTIONS, SQL_OPTIONS, shown
@@ -591,6 +592,14 @@ def renamed_page() -> list[str]:
     rows = [(code(old), code(new)) for old, new in MODULES.items()]
     lines += ["## The package", "", *table(("before", "write"), rows)]
     rows = [(code(f"sqlrl ... {old}"), code(f"sqlrl ... {new}")) for old, new in COMMAND_OPTIONS.items()]
+    rows += [
+        (
+            code(f"sqlrl learn {each.name}"),
+            f"the option of {', '.join(f'{code(old.name)} of {word}' for word, old in each.declared.items())}, as above",
+        )
+        for each in LEARNER_OPTIONS.values()
+        if each.old
+    ]
     rows += [(code(f"ML.PREDICT(..., {old} => ...)"), code(f"{new} => ...")) for old, new in SQL_OPTIONS.items()]
     rows += [
         (code(f"ML.{old}(...)"), code(f"ML.{new}(..., {', '.join(options)} => true)"))

@@ -15,6 +15,7 @@ from typing import Any
 
 from reference_text import prose
 
+from sqlrl.deprecated import OLD
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.parameters import REQUIRED, declarations
 
@@ -156,6 +157,8 @@ def members(kind: type, elsewhere: Collection[type] = ()) -> Iterator[tuple[str,
                 continue
             seen.add(name)
             text = inspect.getdoc(getattr(kind, name))
+            if isinstance(found, property) and found.__doc__ == OLD:
+                continue
             if isinstance(found, property | cached_property):
                 yield name, "", inspect.getdoc(found) or ""
             elif isinstance(found, staticmethod | classmethod) or inspect.isfunction(found):

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce, wraps
 from importlib import import_module
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
-from sqlrl.errors import InputError, Parameter, UnknownParameterError, Written, warn
+from sqlrl.errors import InputError, Parameter, UnknownParameterError, warn
 from sqlrl.wording import did_you_mean, nearest_names
 
 _Asked = ParamSpec("_Asked")
@@ -188,62 +188,84 @@ class OldParameter:
 
 
 def takes_old_parameters(kind: type[_Kind]) -> type[_Kind]:
-    """Let a constructor take the parameters that `PARAMETERS` lists for it, with a warning of each; they can be read and set, too."""
-    old = PARAMETERS.get(kind.__name__)
+    """Let a constructor take the parameters that `PARAMETERS` lists for it, with a warning of each; they can be read, set and unpickled, too."""
+    old = PARAMETERS.get(kind.__name__) if kind.__module__.startswith(_OURS) else None
     if old is None:
         return kind
     construct, positions = kind.__init__, POSITIONS.get(kind.__name__, ())
 
     @wraps(construct)
     def init(self: Any, *args: Any, **given: Any) -> None:
-        if positions and args:
-            given, args = {**dict(zip(positions, args, strict=False)), **given}, args[len(positions) :]
-        construct(self, *args, **new_parameters(type(self), given))
+        positioned = dict(zip(positions, args, strict=False))
+        if both := positioned.keys() & given.keys():
+            raise TypeError(f"{kind.__name__}() got multiple values for argument {min(both)!r}")
+        construct(self, *args[len(positioned) :], **new_parameters(type(self), {**positioned, **given}))
+
+    def unpickle(self: Any, state: Mapping[str, Any]) -> None:
+        vars(self).update(_by_new_names(old, state))
 
     setattr(kind, "__init__", init)  # noqa: B010 - not the method that the class declares
+    setattr(kind, "__setstate__", unpickle)  # noqa: B010
     for name, entry in old.items():
         setattr(kind, name, _attribute(name, entry))
     return kind
 
 
+_OURS = "sqlrl."
+
+
 def _attribute(name: str, old: OldParameter) -> property:
     def read(self: Any) -> Any:
-        old.warn(type(self).__name__, name)
+        # A class of a user's may have a parameter of this name, which it hands on.
+        if name not in signature(type(self).__init__).parameters:
+            old.warn(type(self).__name__, name)
         return old.read(vars(self))
 
     def write(self: Any, value: Any) -> None:
         vars(self).update(new_parameters(type(self), {name: value}, vars(self)))
 
-    return property(read, write)
+    return property(read, write, doc=OLD)
+
+
+OLD = "A deprecated name."
+"""The documentation of attributes that are old names."""
 
 
 def old_parameters(kind: type) -> Mapping[str, OldParameter]:
-    """Return the old names of the parameters of an estimator."""
-    return next((PARAMETERS[each.__name__] for each in kind.__mro__ if each.__name__ in PARAMETERS), {})
+    """Return the old names of the parameters of a class."""
+    ours = (each.__name__ for each in kind.__mro__ if each.__module__.startswith(_OURS))
+    return next((PARAMETERS[name] for name in ours if name in PARAMETERS), {})
 
 
-def new_parameters(kind: type, given: Mapping[str, Any], now: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return parameters by their new names, with a warning of each old one; of several that are one value, `now` has the others."""
-    old = old_parameters(kind)
+def new_parameters(
+    kind: type, given: Mapping[str, Any], now: Mapping[str, Any] | None = None, *, own: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return parameters by their new names, with a warning of each old one.
+
+    Of several that are one value, `now` has the others; `own` are names that a class of a user's has itself.
+    """
+    old = {name: entry for name, entry in old_parameters(kind).items() if name in given and name not in own}
     made: dict[str, Any] = {}
     for name, entry in old.items():
-        if name not in given:
-            continue
         if both := [each for each in entry.new if each in given]:
-            raise UnknownParameterError(f"{name}= and {both[0]}= are the same argument: leave {name}= out")
+            raise UnknownParameterError(
+                f"{Parameter(name)} and {Parameter(both[0])} are the same argument: leave {Parameter(name)} out"
+            )
         entry.warn(kind.__name__, name)
-        made |= entry.changed(given[name], made or now or {})
+        made |= entry.changed(given[name], {**(now or {}), **made})
     return {**{name: value for name, value in given.items() if name not in old}, **made}
 
 
 def recorded_parameters(learner: str, recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters that were kept of a run by the names that they have now."""
-    old = PARAMETERS.get(learner, {})
-    found = {name: value for name, value in recorded.items() if name not in old}
+    return _by_new_names(PARAMETERS.get(learner, {}), recorded)
+
+
+def _by_new_names(old: Mapping[str, OldParameter], values: Mapping[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {}
-    for name in (each for each in old if each in recorded):
-        made |= old[name].changed(recorded[name], made)
-    return found | made
+    for name in (each for each in old if each in values):
+        made |= old[name].changed(values[name], made)
+    return {name: value for name, value in values.items() if name not in old} | made
 
 
 class _Changed(float):
@@ -278,45 +300,62 @@ def _above_zero(name: str, value: Any, remedy: str) -> float:
     return number
 
 
+def _listed(value: Any) -> list[Any] | None:
+    """Return several values as a list; None of one."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    return list(plain) if isinstance(plain, Iterable) and not isinstance(plain, str | Mapping | Iterator) else None
+
+
 def _reciprocals(value: Any, _: Mapping[str, Any]) -> Mapping[str, Any]:
     """1 / C, or that of each."""
-    plain = value.tolist() if hasattr(value, "tolist") else value
-    several = isinstance(plain, list | tuple)
-    found = [_above_zero("C", each, "it is the price of the slack") for each in (plain if several else [plain])]
-    made = [_Reciprocal(1.0 / each, each) for each in found]
-    return {"strength": made if several else made[0]}
+    several = _listed(value)
+    prices = [
+        _above_zero("C", each, "it is the price of the slack") for each in ([value] if several is None else several)
+    ]
+    made = [_Reciprocal(1.0 / price, price) for price in prices]
+    return {"strength": made[0] if several is None else made}
 
 
 def _prices(parameters: Mapping[str, Any]) -> Any:
-    strength = parameters["strength"]
-    return 1.0 / strength if isinstance(strength, int | float) else [1.0 / each for each in strength]
+    several = _listed(parameters["strength"])
+    made = [1.0 / each if each else math.inf for each in ([parameters["strength"]] if several is None else several)]
+    return made[0] if several is None else made
 
 
 def _precision(value: Any, _: Mapping[str, Any]) -> Mapping[str, Any]:
     """prior_deviation ** -2."""
-    if value is None or value == math.inf:
+    if value is None or (isinstance(value, float) and value == math.inf):
         return {"strength": 0.0}
-    deviation = _above_zero("prior_deviation", value, "or give None for no prior")
-    return {"strength": _Changed(deviation**-2, deviation)}
+    remedy = "or give None for no prior"
+    deviation = _above_zero("prior_deviation", value, remedy)
+    try:
+        return {"strength": _Changed(deviation**-2, deviation)}
+    except OverflowError:
+        raise InputError(f"{Parameter('prior_deviation', value)} is too near to 0: {remedy}") from None
 
 
 def _deviation(parameters: Mapping[str, Any]) -> float | None:
     strength = parameters["strength"]
     if isinstance(strength, _Changed):
         return strength.before
-    return None if strength == 0 else float(strength) ** -0.5
+    return float(strength) ** -0.5 if strength > 0 else None
 
 
 def _l2_and_l1(parameters: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return how strong the L2 and the L1 penalty of a learner of soft weights are."""
     penalty, strength = parameters.get("penalty", "l2"), parameters.get("strength", 1.0)
-    return {"l2": (strength, 0.0), "l1": (0.0, strength)}.get(penalty) or tuple(strength)
+    several = _listed(strength)
+    if penalty == "elastic" and several is not None and len(several) == 2:
+        return several[0], several[1]
+    return (0.0, strength) if penalty == "l1" else (strength, 0.0)
 
 
 def _soft(l2: Any, l1: Any) -> Mapping[str, Any]:
-    if l1 == 0:
+    if isinstance(l1, int | float) and l1 == 0:
         return {"penalty": "l2", "strength": l2}
-    return {"penalty": "l1", "strength": l1} if l2 == 0 else {"penalty": "elastic", "strength": [l2, l1]}
+    if isinstance(l2, int | float) and l2 == 0:
+        return {"penalty": "l1", "strength": l1}
+    return {"penalty": "elastic", "strength": [l2, l1]}
 
 
 # ---- the tables --------------------------------------------------------------------------------------------
@@ -478,13 +517,13 @@ _DEVIATION = OldParameter(
 _SOFT = {
     "prior": OldParameter(
         ("penalty", "strength"),
-        f"{Parameter('penalty', 'l2')}, {Parameter('strength')}",
+        f"{Parameter('strength')} with {Parameter('penalty', 'l2')}",
         change=lambda value, before: _soft(value, _l2_and_l1(before)[1]),
         back=lambda now: _l2_and_l1(now)[0],
     ),
     "l1": OldParameter(
         ("penalty", "strength"),
-        f"{Parameter('penalty', 'l1')}, {Parameter('strength')}; or {Parameter('penalty', 'elastic')}, {Parameter('strength', Written('[l2, l1]'))} for both",
+        f"{Parameter('strength')} with {Parameter('penalty', 'l1')}, or of both with {Parameter('penalty', 'elastic')}",
         change=lambda value, before: _soft(_l2_and_l1(before)[0], value),
         back=lambda now: _l2_and_l1(now)[1],
     ),

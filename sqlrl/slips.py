@@ -85,6 +85,9 @@ PARAMETERS: Mapping[str, str] = _words(
 )
 """What parameters of other libraries are called here."""
 
+RECIPROCAL: Mapping[str, str] = dict.fromkeys(("C", "C_"), ", which is 1 / C")
+"""Words behind the name of one whose value is another."""
+
 
 class Helpful:
     """What says, of a name that it does not have, what to call instead."""

@@ -62,6 +62,8 @@ def allocated(*_: Any, **__: Any) -> Any:
 def test_arrays_that_do_not_fit(verb: str, place: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     db, model = opened()
     module, _, name = place.rpartition(".")
+    # What is imported first while a name is another keeps the other.
+    importlib.import_module("sqlrl.database.counting")
     monkeypatch.setattr(importlib.import_module(module), name, allocated)
     with pytest.raises(MemoryUsedUpError, match=words) as caught:
         VERBS[verb](db, model)
@@ -137,7 +139,7 @@ def test_the_innermost_stage_is_named_once() -> None:
 
 READERS: dict[str, tuple[str, Callable[[sqlrl.Database, Any], Any]]] = {
     "evaluating": ("sqlrl.database.inferred.read_labels", lambda _, found: found.evaluate()),
-    "naming the atoms of Smokes": ("sqlrl.database.inferred.shown_rows", lambda _, found: found.atoms()),
+    "naming the atoms of Smokes": ("sqlrl.database.inferred.rows_table", lambda _, found: found.atoms()),
     "working with the database": ("sqlrl.database.clusters.clusters", lambda _, found: found.clusters()),
 }
 

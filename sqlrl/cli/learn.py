@@ -32,11 +32,13 @@ from sqlrl.cli.learning import (
 from sqlrl.cli.options import DataFile, Examples, Summary, grouped
 from sqlrl.cli.preparation import HoldoutOptions, held_out
 from sqlrl.cli.results import show_batch, show_online, show_structure
+from sqlrl.cli.session import warnings_shown
 from sqlrl.cli.soft_learning import learn_program
 from sqlrl.cli.subgraphs import GraphFile, StreamFile, streamed
 from sqlrl.database.learner_choice import WORDS, Word
 from sqlrl.learn.parameters import declarations
 from sqlrl.learn.settings import RUN
+from sqlrl.report import console_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -178,7 +180,8 @@ def learn(
     stream = streamed(running.stream, running.graph, windows, examples)
     if words[0] in SOFT:
         name_parameters(words)
-        program: Any = LEARNERS[words[0]](**own[words[0]])
+        with warnings_shown(console_for(quiet=output.quiet)):
+            program: Any = LEARNERS[words[0]](**own[words[0]])
         learn_program(inputs, program, running.fitting(), output, data=running.data, examples=examples, out=out)
         return
     if "ilp" in own:
@@ -186,7 +189,8 @@ def learn(
         induce(inputs, own["ilp"] | limited, running.saving(), output, examples=examples, out=out, held=held)
         return
     if words[0] in SEARCHES:
-        finder: Any = LEARNERS[words[0]](**own[words[0]])
+        with warnings_shown(console_for(quiet=output.quiet)):
+            finder: Any = LEARNERS[words[0]](**own[words[0]])
         find = transfer if words[0] == "transfer" else search
         find(inputs, finder, running.fitting(), output, examples=examples, out=out)
         return
@@ -288,6 +292,10 @@ def _suiting(given: Any, running: Running) -> list[Word]:
     for word in WORDS:
         try:
             _parameters(word, given, running)
+            if given.strength is not None and word != "likelihood":
+                raise typer.BadParameter(
+                    f"--strength is on a scale of its own for {word}, so that {word} is not chosen"
+                )
             found.append(word)
         except typer.BadParameter as error:
             refused.append(error)

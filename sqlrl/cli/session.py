@@ -214,6 +214,20 @@ def session(output: Messages) -> Iterator[CommandSession]:
     logger.addHandler(handler)
     logger.setLevel(logging.CRITICAL if output.quiet and not output.verbose else _LEVELS[min(output.verbose, 2)])
 
+    try:
+        with warnings_shown(console):
+            rows = output.rows if isinstance(output, Output | Summary) else EVERY
+            if rows is None:
+                rows = SHOWN if sys.stdout.isatty() else EVERY
+            yield CommandSession(console, output.as_json, rows)
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
+@contextmanager
+def warnings_shown(console: Console) -> Iterator[None]:
+    """Show warnings in this context on a console."""
     shown = set[str]()
 
     def warn(message: Warning | str, *_: object, **__: object) -> None:
@@ -224,17 +238,10 @@ def session(output: Messages) -> Iterator[CommandSession]:
             shown.add(text)
             console.warning(text)
 
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = warn
-            warnings.simplefilter("always", SqlrlWarning)
-            rows = output.rows if isinstance(output, Output | Summary) else EVERY
-            if rows is None:
-                rows = SHOWN if sys.stdout.isatty() else EVERY
-            yield CommandSession(console, output.as_json, rows)
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
+    with warnings.catch_warnings():
+        warnings.showwarning = warn
+        warnings.simplefilter("always", SqlrlWarning)
+        yield
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ register(
 Strength = Annotated[
     float,
     AtLeast(0.0, "use 0 for no L1 penalty; the OSL paper uses 0.001"),
-    Option("of the L1 penalty"),
+    Option("strength of the L1 penalty"),
 ]
 Eta = Annotated[float, Above(0.0, "the OSL paper uses 1"), Option("learning rate")]
 Delta = Annotated[float, AtLeast(0.0, "the OSL paper uses 1"), Option("added to the root of the summed squares")]

@@ -311,14 +311,16 @@ class ContrastiveDivergence(OnlineEstimator):
         self,
         counts: Annotated[Counts, Option("of a sampled or the most probable world")] = "gibbs",
         *,
-        step_size: Annotated[StepSize, Option("of a clause: scaled by its differences of counts, or not")] = "scaled",
+        step_size: Annotated[
+            StepSize, Option("steps of a clause, scaled by its differences of counts or not")
+        ] = "scaled",
         learning_rate: Annotated[
             float,
             Above(0.0, "each step moves weights by learning_rate * delta n"),
             Option("learning rate"),
         ] = 0.1,
         sweeps: Annotated[int, Whole(1), Option("sweeps of sampling in each step")] = 1,
-        strength: Annotated[float, AtLeast(0.0, "use 0 for no penalty"), Option("of the L2 penalty")] = 0.0,
+        strength: Annotated[float, AtLeast(0.0, "use 0 for no penalty"), Option("strength of the L2 penalty")] = 0.0,
         **common: Unpack[OnlineCommon],
     ) -> None:
         super().__init__(**common)

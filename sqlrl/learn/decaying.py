@@ -169,7 +169,7 @@ World = Literal["maximal", "prediction"]
 Strength = Annotated[
     float,
     Above(0.0, "the longest step at step t is 1 / (strength * t); the default is 0.0001"),
-    Option("of the L2 penalty"),
+    Option("strength of the L2 penalty"),
 ]
 FromWorld = Annotated[World, Option("learn from the maximal loss label or the prediction")]
 

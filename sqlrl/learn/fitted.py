@@ -11,7 +11,6 @@ from sqlrl import markup
 from sqlrl.deprecated import (
     new_parameters,
     old_parameters,
-    recorded_parameters,
     takes_old_arguments,
     takes_old_parameters,
 )
@@ -113,27 +112,32 @@ class Configured:
         >>> sqlrl.MaxMargin().set_params(strength=0.1, penalty="l1")
         MaxMargin(strength=0.1, penalty='l1')
         """
-        known, params = self.get_params(), new_parameters(type(self), params, vars(self))
-        unknown = [name for name in params if name not in known and not self._nested_before(name)]
-        if unknown:
-            raise unknown_parameter(type(self), unknown[0], known)
-        # Whole estimators first: what is set inside one is meant for the new one.
-        for name in sorted(params, key=lambda name: NESTED in name):
+        params = new_parameters(type(self), params, vars(self), own=declarations(type(self)))
+        for name in params:
+            if not _has(self, name, params):
+                raise unknown_parameter(type(self), name, self.get_params())
+        inside: dict[str, dict[str, Any]] = {}
+        for name, value in params.items():
             outer, nested, inner = name.partition(NESTED)
             if nested:
-                getattr(self, outer).set_params(**{inner: params[name]})
+                inside.setdefault(outer, {})[inner] = value
             else:
-                setattr(self, name, params[name])
+                setattr(self, name, value)
+        # Whole estimators first: what is set inside one is meant for the new one.
+        for outer, given in inside.items():
+            getattr(self, outer).set_params(**given)
         return self
 
-    def _nested_before(self, name: str) -> bool:
-        """Return whether a name is the old one of a parameter of an argument that is an estimator."""
-        outer, _, inner = name.partition(NESTED)
-        return bool(inner) and inner in old_parameters(type(getattr(self, outer, None)))
 
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Take what was pickled, by an earlier version too."""
-        vars(self).update(recorded_parameters(type(self).__name__, state))
+def _has(estimator: Configured, name: str, given: Mapping[str, Any]) -> bool:
+    """Return whether an estimator has a parameter of a name, or one inside it that has, with what is `given` set."""
+    outer, nested, inner = name.partition(NESTED)
+    declared = declarations(type(estimator))
+    if not nested:
+        return name in declared or name in old_parameters(type(estimator))
+    part = given.get(outer, getattr(estimator, outer, None)) if outer in declared else None
+    there = {key.removeprefix(outer + NESTED): value for key, value in given.items() if key.startswith(outer + NESTED)}
+    return isinstance(part, Configured) and _has(part, inner, there)
 
 
 # ---- as a constructor call and as a page -------------------------------------------------------------

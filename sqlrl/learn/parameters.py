@@ -21,10 +21,11 @@ from typing import Annotated, Any, Literal, TypeGuard, Union, get_args, get_orig
 
 import numpy as np
 
+from sqlrl.deprecated import old_parameters
 from sqlrl.errors import InputError, Parameter, Phrase, Written, both_ends
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.limits import DEEPEST, LONGEST_INTEGER
-from sqlrl.slips import PARAMETERS
+from sqlrl.slips import PARAMETERS, RECIPROCAL
 from sqlrl.training.options import FitOptions
 from sqlrl.wording import counted, shortened
 
@@ -371,12 +372,14 @@ class _Reader:
         declared = declarations(kind)
         given: dict[str, Any] = {}
         for name, value in self.items(")", self.parameter):
-            if name not in declared:
+            if name not in declared and name not in old_parameters(kind):
                 raise unknown_parameter(kind, name)
             if name in given:
                 raise self.error(f"{name} is given twice: give it once")
             # A word alone is an estimator where one is wanted.
-            alone = declared[name].estimator and isinstance(value, str) and value in self.estimators
+            alone = (
+                name in declared and declared[name].estimator and isinstance(value, str) and value in self.estimators
+            )
             given[name] = self.made(value, {}) if alone else value
         return self.made(word, given)
 
@@ -450,6 +453,6 @@ def parameter_hint(kind: type, name: str, known: Iterable[str] | None = None) ->
     names = list(declarations(kind))
     other = PARAMETERS.get(name)
     if other in names:
-        return f"; did you mean {other!r}?"
+        return f"; did you mean {other!r}{RECIPROCAL.get(name, '')}?"
     its = f"; its {counted(len(names), 'parameter')}: {', '.join(names)}"
     return nearest(name, names if known is None else known) or its

@@ -25,7 +25,7 @@ Passes = Annotated[int, Whole(1), Option("passes over the examples", panel=RUN)]
 DropZeros = Annotated[bool | None, Option("leave clauses of weight 0 out of the model", panel=RUN)]
 AmongTies = Annotated[Ties, Option("of several most probable worlds: the one with most errors, or the first")]
 LabelLoss = Annotated[
-    Literal["hamming", "f1"], Option("by which labels outscore others (cda: f1 with --update prediction)")
+    Literal["hamming", "f1"], Option("loss by which labels outscore other worlds; f1 of cda with --update prediction")
 ]
 Averaged = Annotated[bool, Option("the last weights in place of their averages", name="--last")]
 

@@ -23,7 +23,7 @@ from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.psl_files import parse_psl, read_psl
 from sqlrl.script.settings import Context, StatementOptions
 from sqlrl.script.statements import CreateModel, QueryText, Text, Value
-from sqlrl.slips import PARAMETERS
+from sqlrl.slips import PARAMETERS, RECIPROCAL
 from sqlrl.wording import counted
 
 AUTO = "auto"
@@ -251,13 +251,13 @@ def _parameters(context: Context, given: StatementOptions, word: str) -> dict[st
 
     def meant(name: str) -> str:
         other = PARAMETERS.get(name)
-        return f"; did you mean {other!r}?" if other in declared else ""
+        return f"; did you mean {other!r}{RECIPROCAL.get(name, '')}?" if other in declared else ""
 
     old = old_parameters(kind)
     for name, value in given.remaining([*declared, *old], word, meant).items():
         with context.at(value.at):
             if name in old:  # the learner takes it as what it is now
-                found[name] = context.plain(value)
+                found[name] = _parameter(context, declared[old[name].new[0]], value)
                 continue
             found[name] = _parameter(context, declared[name], value)
             declared[name].check(found[name])

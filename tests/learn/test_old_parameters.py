@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 import sqlrl
 from sqlrl.cli.app import app
 from sqlrl.cli.learners import LEARNERS
-from sqlrl.deprecated import PARAMETERS, recorded_parameters
+from sqlrl.deprecated import PARAMETERS, recorded_parameters, takes_old_parameters
 from sqlrl.errors import InputError, ScriptError, UnknownParameterError
+from sqlrl.learn.parameters import parse_value
 
 Made = Callable[..., Any]
 
@@ -124,6 +125,74 @@ def test_a_deviation_comes_back_to_the_last_bit(deviation: float) -> None:
     learner = warned(lambda: sqlrl.PSCG(prior_deviation=deviation), 1)
     assert learner.strength == deviation**-2
     assert warned(lambda: learner.prior_deviation, 1) == deviation
+
+
+def test_what_an_old_parameter_leaves_out_stays() -> None:
+    learner = sqlrl.SoftMapLikelihood(strength=3.0)
+    warned(lambda: learner.set_params(iterations=5, l1=0.1), 2)
+    assert (learner.max_iterations, learner.penalty, learner.strength) == (5, "elastic", [3.0, 0.1])
+    learner = sqlrl.SoftMapLikelihood(penalty="l1", strength=3.0)
+    warned(lambda: learner.set_params(prior=0.1), 1)
+    assert (learner.penalty, learner.strength) == ("elastic", [0.1, 3.0])
+
+
+def test_an_argument_by_position_and_by_name_are_too_many() -> None:
+    with pytest.raises(TypeError, match="multiple values for argument 'C'"):
+        sqlrl.MaxMargin(10.0, C=3.0)  # type: ignore[misc, call-arg]
+    with pytest.raises(UnknownParameterError, match="C= and strength= are the same argument"):
+        sqlrl.MaxMargin(10.0, strength=3.0)  # type: ignore[misc]
+    finder = sqlrl.OSL("modes.txt", then=sqlrl.MaxMargin())
+    with pytest.raises(UnknownParameterError, match="C= and strength= are the same argument"):
+        finder.set_params(then__C=49.0, then__strength=3.0)
+
+
+def test_texts_of_values_take_old_parameters() -> None:
+    found = warned(lambda: parse_value("max-margin(C=0.5, penalty=l1)", LEARNERS), 1)
+    assert repr(found) == "MaxMargin(strength=2.0, penalty='l1')"
+    with pytest.raises(InputError, match=r"did you mean 'strength', which is 1 / C\?"):
+        parse_value("likelihood(C=0.5)", LEARNERS)
+
+
+def test_what_was_pickled_before_has_the_new_names() -> None:
+    class Mine(sqlrl.MaxMargin):
+        pass
+
+    before = {**sqlrl.MaxMargin(strength=0.5).get_params(), "C": 8.0}
+    del before["strength"]
+    learner = Mine.__new__(Mine)
+    learner.__setstate__(before)  # type: ignore[attr-defined]
+    assert (learner.strength, learner.get_params()["strength"]) == (0.125, 0.125)
+    options = object.__new__(sqlrl.HingeOptions)
+    options.__setstate__({**vars(sqlrl.HingeOptions()), "iterations": 3})  # type: ignore[attr-defined]
+    assert options.max_iterations == 3
+
+
+def test_a_class_of_a_user_has_parameters_of_its_own() -> None:
+    class Fixed(sqlrl.CDA):
+        def __init__(self, sigma: float = 0.5) -> None:
+            super().__init__(strength=sigma)
+
+    assert warned(lambda: Fixed(0.25).get_params(deep=False)["sigma"], 0) == 0.25
+    named = type("CDA", (), {"__init__": lambda self, sigma: None})
+    assert takes_old_parameters(named) is named
+    named(sigma=1.0)
+
+
+@pytest.mark.parametrize("value", [1e-200, np.array([1.0, 2.0]), "wide", 0, -1.0])
+def test_deviations_that_cannot_be_are_refused(value: object) -> None:
+    with pytest.warns(FutureWarning), pytest.raises(InputError, match=r"^prior_deviation=.* is "):
+        sqlrl.PSCG(prior_deviation=value)  # type: ignore[call-arg]
+
+
+def test_strengths_that_no_price_stands_for_are_refused() -> None:
+    with pytest.raises(InputError, match="strength=1e-310 is too near to 0"):
+        sqlrl.MaxMargin(strength=1e-310)._check()
+    with pytest.raises(InputError, match="give one number, or two"):
+        sqlrl.SoftPseudoLikelihood(penalty="elastic", strength={1.0, 3.0})  # type: ignore[arg-type]
+    assert warned(lambda: sqlrl.MaxMargin(strength=np.float32(0.5)).C, 1) == 2.0  # type: ignore[attr-defined]
+    deep = sqlrl.ILP(then=sqlrl.ConstrainedTraining(sqlrl.CDA(), "sct"))
+    assert warned(lambda: deep.set_params(then__learner__sigma=0.25), 1).then.learner.strength == 0.25
+    assert warned(lambda: sqlrl.ILP().set_params(then=sqlrl.MaxMargin(), then__C=4.0), 1).then.strength == 0.25
 
 
 def test_the_reciprocal_of_a_reciprocal_would_be_another_price() -> None:

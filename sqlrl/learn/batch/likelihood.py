@@ -151,11 +151,11 @@ class Likelihood(BatchEstimator[Labelled]):
 
     def __init__(
         self,
-        penalty: Annotated[Penalty, Option("of the weights")] = "l1",
+        penalty: Annotated[Penalty, Option("penalty on the weights")] = "l1",
         strength: Annotated[
             float | Sequence[float] | FloatArray,
             AtLeast(0, "it weighs the penalty, and 0 is no penalty"),
-            Option("of the penalty, of several the best by held-out labels"),
+            Option("strength of the penalty; of several the best by held-out labels"),
         ] = 1.0,
         *,
         folds: Annotated[int, Whole(2), Option("parts that are held out in turn")] = 5,
@@ -163,9 +163,11 @@ class Likelihood(BatchEstimator[Labelled]):
             float | Sequence[float] | FloatArray, Above(0, "weights are divided by it in the penalty")
         ] = 1.0,
         tolerance: Annotated[float, Above(0, "1e-7 is the default"), Option("when to stop")] = 1e-7,
-        max_iterations: Annotated[int, Whole(1), Option("at most")] = 2000,
+        max_iterations: Annotated[int, Whole(1), Option("most iterations")] = 2000,
         wide: Annotated[Wide, Option("what is done with components that elimination cannot reach")] = "error",
-        loss: Annotated[Literal["none", "hamming"], Option("that is added to the scores of other worlds")] = "none",
+        loss: Annotated[
+            Literal["none", "hamming"], Option("loss that is added to the scores of other worlds")
+        ] = "none",
         **common: Unpack[BatchCommon],
     ) -> None:
         super().__init__(**common)

@@ -195,8 +195,10 @@ class _Search(Generic[Known]):
 
 
 HowMoments = Literal["mcsat", "exact"]
-Iterations = Annotated[int, Whole(1), Option("at most")]
-Strength = Annotated[float, AtLeast(0.0, "use 0 for no penalty; 0.25 is the default"), Option("of the L2 penalty")]
+Iterations = Annotated[int, Whole(1), Option("most iterations")]
+Strength = Annotated[
+    float, AtLeast(0.0, "use 0 for no penalty; 0.25 is the default"), Option("strength of the L2 penalty")
+]
 
 
 class PSCG(WholeEstimator):

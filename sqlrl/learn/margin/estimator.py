@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Unpack
@@ -129,13 +130,13 @@ class MaxMargin(WholeEstimator):
         strength: Annotated[
             float | Sequence[float] | FloatArray,
             Above(0.0, "it is 1 / C, and the thesis tries 1, 10, 100, 1000 and 10000 as C"),
-            Option("of the penalty, of several the best by training examples, with --folds by held-out ones"),
+            Option("strength of the penalty; of several the best by training examples, with --folds by held-out ones"),
         ] = 1.0,
-        penalty: Annotated[Penalty, Option("of the weights")] = "l2",
-        loss: Annotated[Loss, Option("by which labels outscore others")] = "hamming",
+        penalty: Annotated[Penalty, Option("penalty on the weights")] = "l2",
+        loss: Annotated[Loss, Option("loss by which labels outscore other worlds")] = "hamming",
         separation: Annotated[Separation, Option("how violated margins are found")] = "relaxed",
         epsilon: Annotated[float, Above(0.0, "the thesis uses 0.001"), Option("violation that is accepted")] = 0.001,
-        max_iterations: Annotated[int, Whole(1), Option("at most")] = 1000,
+        max_iterations: Annotated[int, Whole(1), Option("most iterations")] = 1000,
         cache: Annotated[int, Whole(1)] = 50,
         folds: Annotated[int | None, Whole(2), Option("parts that are held out in turn", default="none")] = None,
         **common: Unpack[BatchCommon],
@@ -151,10 +152,14 @@ class MaxMargin(WholeEstimator):
 
     def _strengths(self) -> dict[float, float]:
         """Return the strength that each price comes from."""
-        return {1.0 / value: float(value) for value in listed("strength", self.strength)}
+        return {1.0 / value if value else math.inf: float(value) for value in listed("strength", self.strength)}
 
     def _check(self) -> None:
         super()._check()
+        if not math.isfinite(self.prices[-1]):
+            raise InputError(
+                f"{Parameter('strength', self.strength)} is too near to 0: 1 / strength, the price of the slack, is no finite number"
+            )
         if self.folds is not None and len(self.prices) == 1:
             raise InputError(
                 f"{Parameter('folds', self.folds)} says how examples are held out to choose a strength, and {Parameter('strength', Written(f'{self._strengths()[self.prices[0]]:g}'))} is only one value: give several to "

@@ -145,11 +145,11 @@ class PseudoLikelihood(WeightLearner):
 
     def __init__(
         self,
-        penalty: Annotated[Penalty, Option("of the weights")] = "l2",
+        penalty: Annotated[Penalty, Option("penalty on the weights")] = "l2",
         strength: Annotated[
             float,
             Above(0, "it weighs the penalty, without which weights can grow without bounds"),
-            Option("of the penalty"),
+            Option("strength of the penalty"),
         ] = STRENGTH,
         *,
         averaged: Annotated[
@@ -160,7 +160,7 @@ class PseudoLikelihood(WeightLearner):
         ] = True,
         discriminative: Annotated[bool, Option("only atoms of the targets count, given all others")] = False,
         tolerance: Annotated[float, Above(0, "1e-7 is the default"), Option("when to stop")] = 1e-7,
-        max_iterations: Annotated[int, Whole(1), Option("at most")] = 2000,
+        max_iterations: Annotated[int, Whole(1), Option("most iterations")] = 2000,
         sample: Annotated[
             int | None,
             Whole(1),

@@ -35,7 +35,7 @@ from sqlrl.training.labels import Names
 from sqlrl.training.records import Iteration, Report
 from sqlrl.training.soft import SoftTraining
 
-Iterations = Annotated[int, Whole(1), Option("at most")]
+Iterations = Annotated[int, Whole(1), Option("most iterations")]
 
 
 class Inference(Protocol):

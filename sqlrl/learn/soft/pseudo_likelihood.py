@@ -39,7 +39,7 @@ from sqlrl.training.records import Iteration, Report
 from sqlrl.training.soft import SoftTraining
 
 Tolerance = Annotated[float, Above(0, "1e-6 is the default"), Option("when to stop")]
-MostIterations = Annotated[int, Whole(1), Option("at most")]
+MostIterations = Annotated[int, Whole(1), Option("most iterations")]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, Protocol
@@ -19,11 +19,11 @@ from sqlrl.training.labels import SHOWN, Names
 from sqlrl.training.records import Iteration, Report
 from sqlrl.wording import counted
 
-Penalty = Annotated[Literal["l2", "l1", "elastic"], Option("of the weights")]
+Penalty = Annotated[Literal["l2", "l1", "elastic"], Option("penalty on the weights")]
 Strength = Annotated[
     float | Sequence[float],
     AtLeast(0.0, "use 0 for no penalty; 1 is the default"),
-    Option("of the penalty, of elastic two: of l2, of l1"),
+    Option("strength of the penalty; of elastic two numbers, L2 first, then L1"),
 ]
 OnUnlabelled = Annotated[
     Literal["error", "zero"], Option("what atoms without a label are to others: refused, or 0", name="--unlabelled")
@@ -44,7 +44,8 @@ class Penalised(Protocol):
 def check_soft_parameters(learner: Penalised) -> None:
     """Refuse parameters that are out of range, and strengths that the penalty has not."""
     check_parameters(learner)
-    count = len(listed("strength", learner.strength))
+    given: object = learner.strength
+    count = 0 if isinstance(given, Set) else len(listed("strength", given))  # a set has no order
     if count != (2 if learner.penalty == "elastic" else 1) or several(learner.strength) != (count == 2):
         raise InputError(
             f"{Parameter('penalty', learner.penalty)} cannot go with {Parameter('strength', learner.strength)}: give one number, or "

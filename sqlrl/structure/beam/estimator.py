@@ -105,7 +105,7 @@ class Searching(Fitted, Relearning):
         strength: Annotated[
             float,
             Above(0, "it weighs the prior, without which weights can grow without bounds"),
-            Option("of the L2 penalty"),
+            Option("strength of the L2 penalty"),
         ] = STRENGTH,
         least_weight: Annotated[float, AtLeast(0.0, "0.01 is the default"), Option("of a candidate")] = 0.01,
         equalities: Annotated[
