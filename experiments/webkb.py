@@ -135,7 +135,7 @@ def run(job: Job) -> Outcome:
 def chosen(learner: Any) -> str:
     """Return what a fitted learner chose, or was given."""
     if isinstance(learner, sqlrl.PSCG):
-        return f"{learner.iterations} x {learner.samples}"
+        return f"{learner.max_iterations} x {learner.samples}"
     return next(f"{row['C']:g}" for row in learner.choices_.to_pylist() if row["chosen"])
 
 

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl import markup
+from sqlrl.deprecated import old_parameters
 from tests.offered import OFFERED
 
 ROOMS = ("sqlrl.engine.", "sqlrl.plan.", "sqlrl.logic.lexer", "sqlrl.learn.parameters", "sqlrl.learn.learner")
@@ -347,7 +348,7 @@ def inside(value: object) -> Iterator[object]:
     elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
         yield from value[:20]
     for name, _ in leads_to(type(value)) if type(value) in met() else ():
-        if name.startswith("_") or name in DOORS:
+        if name.startswith("_") or name in DOORS or name in old_parameters(type(value)):
             continue
         found = getattr(value, name, None)
         yield from [] if callable(found) else [found]

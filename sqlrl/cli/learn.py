@@ -292,10 +292,6 @@ def _suiting(given: Any, running: Running) -> list[Word]:
     for word in WORDS:
         try:
             _parameters(word, given, running)
-            if given.strength is not None and word != "likelihood":
-                raise typer.BadParameter(
-                    f"--strength is on a scale of its own for {word}, so that {word} is not chosen"
-                )
             found.append(word)
         except typer.BadParameter as error:
             refused.append(error)
@@ -303,7 +299,8 @@ def _suiting(given: Any, running: Running) -> list[Word]:
         raise refused[0]  # whoever learns, the value is wrong
     if not found:
         raise typer.BadParameter(f"{refused[0].message}; --learner NAME takes another one")
-    return found
+    # Strengths are of another scale for each learner: alone this one says likelihood, as it did when no other one had it.
+    return ["likelihood"] if given.strength is not None and "likelihood" in found else found
 
 
 def _chosen(job: Job, own: Mapping[Any, Mapping[str, Any]]) -> tuple[str, Any]:

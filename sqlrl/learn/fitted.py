@@ -67,6 +67,10 @@ class Configured:
                     raise UnknownParameterError(f"{cls.__name__} got an unexpected keyword argument {name!r}{hint}")
         return super().__new__(cls)
 
+    def __dir__(self) -> list[str]:
+        """Return the names of attributes, without those that are deprecated: whoever looks at all of them is not warned."""
+        return [name for name in super().__dir__() if name not in old_parameters(type(self))]
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's arguments by name.
 

@@ -248,7 +248,6 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "likelihood", "--passes", "2"], ["--passes is an option of online learners: likelihood sees all"]),
         (["--learner", "pscg", "--folds", "2"], ["--folds is an option of likelihood and max-margin: pscg has no such"]),
         (["--learner", "max-margin", "--strength", "0"], ["--strength 0", "not a finite number above 0"]),
-        (["--strength", "1", "--passes", "2"], ["--strength is on a scale of its own for adagrad, so that adagrad is not chosen; --learner NAME takes another one"]),
         (["--penalty", "l1", "--passes", "2"], ["--penalty is an option of likelihood, max-margin, pseudo-likelihood,", "adagrad has no such", "--learner NAME"]),
         (["--learner", "max-margin", "--groups", "from t"], ["--groups is an option of likelihood: max-margin holds out"]),
         (["--learner", "ilp", "--groups", "from t"], ["--groups is an option of likelihood: ilp holds out"]),

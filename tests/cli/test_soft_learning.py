@@ -58,7 +58,7 @@ def test_weights_are_learned_from_the_data_that_a_program_names(run: Run, progra
     db = sqlrl.connect(progress=False)
     model = sqlrl.read_psl(program, task="learn")
     db.load(sqlrl.SoftData(model, split="learn"))
-    fit = LEARNERS[learner](prior=0.1).fit(db, model)  # type: ignore[attr-defined]
+    fit = LEARNERS[learner](strength=0.1).fit(db, model)  # type: ignore[attr-defined]
     assert done.rows() == fit.clauses().to_arrow().to_pylist()
     assert sqlrl.read_psl(out) == fit.model_
     assert f"the model is in {out}" in done.err

@@ -483,7 +483,7 @@ def test_similar_examples_are_those_of_comparing_all_pairs(seed: int, percent: i
         if twins:
             similar[d] = (min(twins), len(twins))
     target = AuditedTarget("sqlrl", audit.run, "Liked", ("doc",), example_place=0)
-    asked = Units(target, (view("Word", "doc word", "doc word", own=0),))
+    asked = Units(target, (view("Word", "doc word", "doc word", example_place=0),))
     assert {row[0]: row[1:] for row in ask(db, similar_units(asked, percent))} == similar
     equal = {
         d: min(o for o in sets if part[o] != part[d] and sets[o] == sets[d])
@@ -509,7 +509,7 @@ def test_facts_that_name_tested_examples_are_counted_as_one_by_one(
     chosen = {side: [d for d, own in zip(names, sides, strict=True) if own == side] for side in ("train", "test")}
     audit = db.audit("Liked", train=chosen["train"], test=chosen["test"])
     target = AuditedTarget("sqlrl", audit.run, "Liked", ("doc",), example_place=0)
-    found = ask(db, naming_facts(target, view("Cites", "doc doc_2", "doc doc", own=0), 1))
+    found = ask(db, naming_facts(target, view("Cites", "doc doc_2", "doc doc", example_place=0), 1))
     expected = [(names[i], names[j]) for i, j in cites if sides[i] == "train" and sides[j] == "test"]
     assert found == sorted(expected)
 

@@ -188,7 +188,7 @@ import sqlrl
 db = sqlrl.connect({path!r}, progress=False)
 db.load("Word", [("Sun", "d1"), ("Rain", "d2")], types=["word", "doc"], example="doc")
 db.predict(sqlrl.parse_mln("Word(word, doc)\\nGood(doc)\\n1 Word(Sun, d) => Good(d)", query=["Good"]))
-kept = db.advanced.session.kept
+kept = db.advanced.session.kept_program
 assert kept._kept is not None
 {held}
 """

@@ -103,7 +103,7 @@ def test_the_effort_is_chosen_by_the_university_that_is_held_out(
         db = sqlrl.connect()
         load_pages(db, {**pages, "PageClass": pa.Table.from_pylist(labels, pages["PageClass"].schema)})
         learner = tuned_pscg(db, job)
-        return learner.iterations, learner.samples
+        return learner.max_iterations, learner.samples
 
     assert found(None) == found("texas") == efforts[which]
     # Who is right about the others is wrong about one where all is the other way around.

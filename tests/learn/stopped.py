@@ -26,7 +26,7 @@ def estimator(name: str, **options: object) -> OnlineEstimator:
     kind, _, penalty = name.partition(", penalty ")
     kind, _, steps = kind.partition(", ")
     more: dict[str, Any] = {"strength": float(penalty)} if penalty else {}
-    more |= {"steps": steps} if steps else {}
+    more |= {"step_size": steps} if steps else {}
     made: OnlineEstimator = OFFERED[kind](**{**OPTIONS, **more, **options})
     return made
 

@@ -237,7 +237,7 @@ LIKED = "Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)"
 
 
 @pytest.mark.slow
-def test_with_folds_the_c_is_taken_that_predicts_held_out_examples_best() -> None:
+def test_with_folds_the_strength_is_taken_that_predicts_held_out_examples_best() -> None:
     db, model, values = noisy(), sqlrl.parse_mln(LIKED), [0.02, 100.0]
     seen = sqlrl.MaxMargin(strength=[1 / value for value in values]).fit(db, model)
     held = sqlrl.MaxMargin(strength=[1 / value for value in values], folds=5).fit(db, model)
@@ -252,7 +252,7 @@ def test_with_folds_the_c_is_taken_that_predicts_held_out_examples_best() -> Non
     # The weights are those of all examples.
     alone = sqlrl.MaxMargin(strength=50.0).fit(db, model)
     assert held.weights_ == pytest.approx(alone.weights_, abs=1e-9)
-    tuned = db.sql(f"select value, score, chosen from sqlrl.tuning where run = {held.run_} order by value")
+    tuned = db.sql(f"select value, score, chosen from sqlrl.tuning where run = {held.run_} order by value desc")
     assert tuned.fetchall() == [(row["strength"], row["f1"], row["chosen"]) for row in held.choices_.to_pylist()]
 
 
