@@ -149,8 +149,6 @@ class LearnerOption:
         if isinstance(given, str) and declared.kind is object:
             read = parse_value(given, {})
             return float(read) if isinstance(read, int) else read
-        if self.option.infinite and given == float("inf"):
-            return None
         return given
 
 

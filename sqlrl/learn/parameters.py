@@ -13,7 +13,7 @@ import inspect
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import NoneType, UnionType
@@ -82,7 +82,6 @@ class Option:
     panel: str | None = None  # the group of options that it is shown with, by default that of its learners
     value: str | None = None  # stands for the value in the help
     default: str | None = None  # describes a default value that is not in the signature
-    infinite: bool = False  # whether inf stands for None
 
     @property
     def sentence(self) -> str:
@@ -448,11 +447,16 @@ def unknown_parameter(kind: type, name: str, known: Iterable[str] | None = None)
     return InputError(f"{kind.__name__} has no parameter {name!r}{parameter_hint(kind, name, known)}")
 
 
+def parameter_meant(name: str, names: Container[str]) -> str:
+    """Return the end of a message on a parameter of another library's: what it is called here, if that is among `names`; else nothing."""
+    other = PARAMETERS.get(name)
+    return f"; did you mean {other!r}{RECIPROCAL.get(name, '')}?" if other in names else ""
+
+
 def parameter_hint(kind: type, name: str, known: Iterable[str] | None = None) -> str:
     """Return the end of a message on a parameter that an estimator does not have: the one that was meant, or all that it has."""
     names = list(declarations(kind))
-    other = PARAMETERS.get(name)
-    if other in names:
-        return f"; did you mean {other!r}{RECIPROCAL.get(name, '')}?"
+    if hint := parameter_meant(name, names):
+        return hint
     its = f"; its {counted(len(names), 'parameter')}: {', '.join(names)}"
     return nearest(name, names if known is None else known) or its

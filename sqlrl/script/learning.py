@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, signature
 from typing import Any, cast
 
 from sqlrl.deprecated import old_parameters
 from sqlrl.errors import InputError, NotFittedError, ParseError, SqlrlError
 from sqlrl.learn.fitted import Configured
-from sqlrl.learn.parameters import REQUIRED, Declaration, declarations, parse_value
+from sqlrl.learn.parameters import REQUIRED, Declaration, declarations, parameter_meant, parse_value
 from sqlrl.logic.bias_parser import parse_bias, read_bias
 from sqlrl.logic.files import parse_model, read_model
 from sqlrl.logic.grammar_parser import parse_grammar, read_grammar
@@ -23,7 +23,6 @@ from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.psl_files import parse_psl, read_psl
 from sqlrl.script.settings import Context, StatementOptions
 from sqlrl.script.statements import CreateModel, QueryText, Text, Value
-from sqlrl.slips import PARAMETERS, RECIPROCAL
 from sqlrl.wording import counted
 
 AUTO = "auto"
@@ -249,12 +248,8 @@ def _parameters(context: Context, given: StatementOptions, word: str) -> dict[st
     declared = declarations(kind)
     found: dict[str, Any] = {}
 
-    def meant(name: str) -> str:
-        other = PARAMETERS.get(name)
-        return f"; did you mean {other!r}{RECIPROCAL.get(name, '')}?" if other in declared else ""
-
     old = old_parameters(kind)
-    for name, value in given.remaining([*declared, *old], word, meant).items():
+    for name, value in given.remaining([*declared, *old], word, partial(parameter_meant, names=declared)).items():
         with context.at(value.at):
             if name in old:  # the learner takes it as what it is now
                 found[name] = _parameter(context, declared[old[name].new[0]], value)

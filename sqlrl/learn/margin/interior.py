@@ -162,7 +162,7 @@ class Interior:
 
     The dual maximises ``slack_price * (constant + gain @ u) - |v|^2 / 2`` over the polytope of truths u, with
     ``v = slack_price * (offset - features.T @ u)``. Source: Mehrotra's predictor-corrector method (Nocedal and Wright,
-    "Numerical Optimization" (2006), algorithm 16.4), a few dozen steps for any slack_price; for support vector machines
+    "Numerical Optimization" (2006), algorithm 16.4), a few dozen steps for any price of the slack; for support vector machines
     Ferris and Munson (2003).
     """
 

@@ -72,17 +72,17 @@ def held_out_f1(
     make: Callable[[TrainingProblem], Trains],  # makes what trains on the problem that is left
     # makes what predicts a world of a problem from weights, shape (m,)
     predictor: Callable[[TrainingProblem], Callable[[FloatArray], BoolArray]],
-    strengths: Sequence[float],
+    prices: Sequence[float],
 ) -> tuple[list[float], list[Trained]]:
     """Return the average F1 for each C on mega-examples of which the weights have seen none, and what was trained by part and C."""
     network, known = problem.network, np.unique(problem.network.example)
-    worlds = np.zeros((len(strengths), len(problem.truth)), dtype=np.bool_)
+    worlds = np.zeros((len(prices), len(problem.truth)), dtype=np.bool_)
     trained: list[Trained] = []
     for part in staged("parts held out", parts, even=True):
         trainer = make(without_examples(problem, part, JOINED))
         predict = predictor(without_examples(problem, np.setdiff1d(known, part), JOINED))
         inside = np.isin(network.example, part)
-        for k, price in enumerate(strengths):
+        for k, price in enumerate(prices):
             trained.append(trainer.train(price))
             worlds[k, inside] = predict(trained[-1].weights)
     return [average_f1(network, problem.truth, world) for world in worlds], trained
