@@ -57,9 +57,9 @@ def soft_roles(model: SoftModel, asked: Collection[str]) -> str:
     """Return the line of a program of probabilistic soft logic that says where its data are; `asked` is what --query names."""
     folded = {name.casefold() for name in asked}
     named = {name for name in model.query if name.casefold() in folded}
-    targets = {part.predicate for part in model.partitions if part.role == "targets" and (part.files or part.rows)}
-    targets = (model.query & targets) - named
-    declared = model.query - targets - named
+    given = {part.predicate for part in model.partitions if part.role == "targets" and (part.files or part.rows)}
+    targets = (model.query & given) - named
+    declared = model.query - given - named
     return _line(
         _part("open", {"targets are given": targets, "declared as open": declared, "named by --query": named}),
         _part("closed", {"no targets are given": model.predicates.keys() - model.query}),
