@@ -134,6 +134,8 @@ class LogicalRule:
 
     def as_rules(self) -> tuple[LogicalRule, ...]:
         """Return the rule that this one is to PSL, in which each literal of the clause stands once."""
+        if len(set(self.clause)) == len(self.clause):
+            return (self,)
         body = tuple(x for x in dict.fromkeys(self.body) if negated(x) not in self.head)
         return (replace(self, body=body, head=tuple(dict.fromkeys(self.head))),)
 

@@ -312,6 +312,8 @@ class ArithmeticRule:
 
     def as_rules(self) -> tuple[ArithmeticRule, ...]:
         """Return the rules that this one is to PSL: one for each conjunction of which its filters are disjunctions."""
+        if not self.filters:
+            return (self,)
         ways = [[Filter(f.variable, conjoined(each)) for each in disjuncts(f.condition)] for f in self.filters]
         if prod(map(len, ways)) > LARGEST_FORM:
             raise RuleError(
