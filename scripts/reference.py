@@ -496,6 +496,7 @@ REMEDIES: Mapping[str, str] = {
     "InfeasibleTruthWarning": "Mend the labels, soften the hard clauses, or choose `on_infeasible_truth=`.",
     "UnseenConstantWarning": "Compare the name with those that the message gives; `strict=True` makes it an error.",
     "LoadWarning": "Look at what was loaded: `from sqlrl.named_P`.",
+    "RepeatedRuleWarning": "Remove the copy; in a Markov logic network keep it only if both weights are meant to add up.",
     "BiasWarning": "Correct the setting or the mode that the message names.",
     "ConvergenceWarning": "Allow more iterations, or a coarser precision; results so far are kept.",
     "StartWarning": "Start from a model with the same clauses, or from none.",

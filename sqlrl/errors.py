@@ -494,6 +494,10 @@ class LoadWarning(SqlrlWarning):
     """Data were loaded, but perhaps not as they were meant."""
 
 
+class RepeatedRuleWarning(SqlrlWarning):
+    """A program has a rule twice: PSL counts it once, a Markov logic network twice."""
+
+
 class BiasWarning(SqlrlWarning):
     """A language bias says what has no effect: an unknown setting, a mode without a determination."""
 

@@ -28,6 +28,7 @@ from sqlrl.cli.options import (
     split_names,
 )
 from sqlrl.cli.options import Database as DatabaseFile
+from sqlrl.cli.queries import AskedPredicates, asked
 from sqlrl.cli.session import STANDARD_INPUT, CommandSession, read_input, session
 from sqlrl.errors import InputError, brief
 from sqlrl.paths import is_file
@@ -35,95 +36,9 @@ from sqlrl.paths import is_file
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sqlrl.catalog.layout import PredicateInfo
     from sqlrl.catalog.roles import Roles
     from sqlrl.database.database import Database
     from sqlrl.logic.model import Model
-    from sqlrl.logic.terms import Atom
-
-
-# ---- queries ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class AskedPredicates:
-    """The predicates that are asked for, and of some the atoms, which may hold variables: of others all."""
-
-    predicates: tuple[str, ...] = ()
-    atoms: tuple[Atom, ...] = ()
-
-    @property
-    def whole(self) -> bool:
-        """Whether all atoms of each predicate are asked for."""
-        return not self.atoms
-
-    def shown(self, info: PredicateInfo, rows: pa.Table) -> pa.Table:
-        """Return the rows of a predicate's atoms, with the columns of its arguments, that are asked for."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        from sqlrl.ground.clauses import argument_names
-        from sqlrl.logic.terms import Constant
-
-        mine = [atom for atom in self.atoms if atom.predicate == info.name]
-        if not mine:
-            return rows
-        names, chosen = argument_names(info), pa.array([False] * len(rows), pa.bool_())
-        for atom in mine:
-            fits = pa.array([True] * len(rows), pa.bool_())
-            first: dict[str, str] = {}
-            for name, term in zip(names, atom.terms, strict=True):
-                same = term.name if isinstance(term, Constant) else rows[first.setdefault(term.name, name)]
-                fits = pc.and_(fits, pc.equal(rows[name], same))
-            chosen = pc.or_(chosen, fits)
-        return rows.filter(chosen)
-
-
-def asked(values: Sequence[str] | None, model: Model) -> AskedPredicates:
-    r"""Return what is asked: names and atoms with commas between them, repeated, or in files, one on each line."""
-    from sqlrl.logic.formulas import parse_formula
-    from sqlrl.logic.terms import Atom, Variable
-
-    names: dict[str, list[Atom]] = {}
-    every = set[str]()
-    for text in _texts(values or ()):
-        name = text.split("(")[0].strip()
-        if "(" not in text:
-            every.add(name)
-            names.setdefault(name, [])
-            continue
-        atom = parse_formula(text, model, path="--query")
-        if not isinstance(atom, Atom):
-            raise typer.BadParameter(
-                f"--query {text}: name predicates or atoms, such as Cancer, Cancer(x) or Cancer(Anna)"
-            )
-        names.setdefault(name, []).append(atom)
-        if all(isinstance(term, Variable) for term in atom.terms) and len(set(atom.terms)) == len(atom.terms):
-            every.add(name)
-    return AskedPredicates(
-        tuple(names), tuple(atom for name, atoms in names.items() if name not in every for atom in atoms)
-    )
-
-
-def _texts(values: Sequence[str]) -> Iterator[str]:
-    """Yield what options that are repeated, hold commas, or name files say; a comma between parentheses belongs to an atom."""
-    from sqlrl.logic.lexer import read_text
-
-    for value in values:
-        text = read_text(value).replace("\n", ",") if is_file(value) else value
-        depth, start, quoted = 0, 0, False
-        for i, character in enumerate(f"{text},"):
-            if character == '"' and text[max(i - 1, 0) : i] != "\\":
-                quoted = not quoted
-            if quoted:
-                continue
-            depth += (character == "(") - (character == ")")
-            if character == "," and depth <= 0:
-                if part := text[start:i].strip():
-                    yield part
-                start = i + 1
-        if (depth > 0 or quoted) and text[start:].strip():
-            yield text[start:].strip()
 
 
 # ---- models and data ----------------------------------------------------------------------------------
@@ -240,14 +155,28 @@ class ModelInputs(DatabaseOptions):
                                 drop=dropped,
                             )
                         )
-                roles = self._roles(opened, model, inferred=bool(files) and not labels, run=run)
+                roles = self._roles(opened, model, inferred=bool(files) and not labels)
                 if files:
+                    from sqlrl.cli.roles import evidence_roles
+
+                    known = opened.advanced.catalog.store.sources()
+                    run.message(
+                        evidence_roles(
+                            model,
+                            known,
+                            roles,
+                            queried=bool(self.query),
+                            opened=split_names(self.opened),
+                            closed=split_names(self.closed),
+                            labels=labels,
+                        )
+                    )
                     # A learner, which has no roles, sees them as tables without rows.
                     fill_empty(opened, model, roles.empty)
                     roles = replace(roles, empty=())
                 yield Job(run, opened, model, chosen_examples(examples), roles, asked(self.query, whole))
 
-    def _roles(self, db: Database, model: Model, *, inferred: bool, run: CommandSession) -> Roles:
+    def _roles(self, db: Database, model: Model, *, inferred: bool) -> Roles:
         """Return which predicates are hidden and which are empty; a name that is almost that of facts is an InputError."""
         from sqlrl.catalog.dictionary import used_predicates
         from sqlrl.catalog.roles import Roles
@@ -274,9 +203,6 @@ class ModelInputs(DatabaseOptions):
                     f"inferred, --closed {name} if they are false"
                 )
             hidden.append(name)
-            run.message(
-                f"{name} has no facts and is no query: its atoms are inferred and not printed (--closed {name}: false)"
-            )
         return Roles(hidden=hidden, empty=[*closed, *sorted(empty)])
 
 
@@ -291,11 +217,6 @@ def read_model(path: str, query: Sequence[str] | None = None, *, trusted: bool =
     if not query:
         return model
     names = asked(query, model).predicates
-    if unknown := [name for name in names if name not in model.predicates]:
-        from sqlrl.wording import did_you_mean, nearest_names
-
-        like = did_you_mean(nearest_names(unknown[0], model.predicates))
-        raise InputError(f"--query names predicates that the model does not declare: {', '.join(unknown)}{like}")
     # What is asked takes the place of what a learner was asked.
     return replace(model, query=frozenset(names))
 

@@ -23,7 +23,6 @@ from sqlrl.cli.options import (
     grouped,
     option,
     predicates,
-    split_names,
 )
 from sqlrl.cli.session import print_json, session
 from sqlrl.cli.solvers import ExternalSolution, Probabilities, Replace, Sampler, Saving, Solver
@@ -368,14 +367,18 @@ def psl(
     if evaluate and (into is not None or atom):
         raise typer.BadParameter("--evaluate prints scores: leave out --into and --atom")
     with session(output) as run:
+        from sqlrl.cli.queries import asked_names
         from sqlrl.logic.psl_files import read_psl
 
-        model = read_psl(program, data=data, query=split_names(query), task=split.value, trusted=not opening.untrusted)
+        named = asked_names(query)
+        model = read_psl(program, data=data, query=named, task=split.value, trusted=not opening.untrusted)
         with run.database(path, opening, read_only=read_only, reads=into is None and not keep) as held:
             if path is None:
+                from sqlrl.cli.roles import soft_roles
                 from sqlrl.database.soft_data import SoftData
 
                 held.load(SoftData(model, split.value, program.parent if opening.untrusted else None))
+                run.message(soft_roles(model, named))
             with run.working("predicting"):
                 prediction = held.predict(
                     model, limit=limit, into=into, replace=replace, keep=keep, observed_bodies=observed_bodies

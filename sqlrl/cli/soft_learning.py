@@ -11,6 +11,7 @@ import typer
 import sqlrl
 from sqlrl.cli.inputs import Missing, ModelInputs, chosen_examples
 from sqlrl.cli.options import Messages, split_names
+from sqlrl.cli.queries import asked_names
 from sqlrl.cli.results import show_batch
 from sqlrl.cli.session import STANDARD_INPUT, read_input, session
 
@@ -40,7 +41,7 @@ def learn_program(
         raise typer.BadParameter(
             "--drop is about rules, and soft-structure walks over all that is loaded: leave the predicate out of the DATABASE"
         )
-    query = list(split_names(inputs.query))
+    query = list(asked_names(inputs.query))
     if not inputs.model and not (structure and len(query) == 1):
         either = ", or --query NAME, the predicate that rules are about" if structure else ""
         raise typer.BadParameter(f"--model FILE is missing: it names the program{either}")
@@ -72,10 +73,12 @@ def learn_program(
                 run.message(f"learned from the data of {path}; those that {inputs.model} names are not read")
             if model is not None and not filled and (named or path is None):
                 folder = Path(inputs.model).parent if inputs.untrusted else None
+                from sqlrl.cli.roles import soft_roles
                 from sqlrl.database.soft_data import SoftData
 
                 with run.working("loading data"):
                     db.load(SoftData(model, split="learn", folder=folder))
+                run.message(soft_roles(model, query))
             target: Any = query[0] if model is None else model
             learner.fit(db, target, examples=chosen_examples(examples), **fitting)
         show_batch(run, learner, out)

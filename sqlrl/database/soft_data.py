@@ -18,6 +18,7 @@ from sqlrl import markup
 from sqlrl.arguments import refuse
 from sqlrl.errors import InputError, LabelWarning, LoadError, Parameter, Phrase, brief, warn
 from sqlrl.logic.psl import DataPartition, Role, SoftModel
+from sqlrl.logic.psl_constants import EXPECTED, constant_text
 from sqlrl.training.session import Session
 from sqlrl.wording import counted
 
@@ -162,9 +163,28 @@ def _table(name: str, arity: int, parts: Sequence[DataPartition], role: Role) ->
 
 def _tables(part: DataPartition, arity: int) -> Iterator[pa.Table]:
     for file in part.files:
-        yield _file_table(part, file, arity)
+        where = f"{part.place}: {file}" if part.place else str(file)
+        yield _typed(_file_table(part, file, arity), part.kinds, where)
     if part.rows:
-        yield _rows_table([_row(part, row, arity) for row in part.rows], arity)
+        yield _typed(_rows_table([_row(part, row, arity) for row in part.rows], arity), part.kinds, part.place)
+
+
+def _typed(table: pa.Table, kinds: Sequence[str], where: str) -> pa.Table:
+    """Return a table with the one text of each constant of a declared kind."""
+    for i, kind in enumerate(kinds):
+        if kind not in EXPECTED:
+            continue
+        column = table.column(i).combine_chunks().dictionary_encode()
+        texts = [constant_text(text, kind) for text in column.dictionary.to_pylist()]
+        if None in texts:
+            wrong = pa.scalar(texts.index(None), column.indices.type)
+            row = pa.compute.index(column.indices, wrong).as_py()
+            raise LoadError(
+                f"{where}: row {row + 1:,} has {column.dictionary[wrong.as_py()].as_py()!r} at argument {i + 1}, where {kind} is declared: "
+                f"expected {EXPECTED[kind]}"
+            )
+        table = table.set_column(i, table.column_names[i], pa.array(texts, pa.string()).take(column.indices))
+    return table
 
 
 def _file_table(part: DataPartition, file: Path, arity: int) -> pa.Table:

@@ -26,7 +26,7 @@ OUTPUT: Final = "-"
 CONSTANT: Final = "#"
 KINDS = (INPUT, OUTPUT, CONSTANT)
 
-Setting = int | float | str | bool
+Setting = int | float | str | bool | tuple["Setting", ...]
 _NOTHING: Mapping[str, Setting] = MappingProxyType({})
 
 
@@ -97,7 +97,7 @@ class Bias:
         Aleph's settings that sqlrl knows, by name; those that only say how much Aleph talks are kept too.
     unused : tuple of Mode
         Body modes without a determination, where determinations are given.
-    unknown : mapping of str to int, float, str or bool
+    unknown : mapping of str to int, float, str, bool or tuple
         Settings that sqlrl does not know and that have no effect.
     path : str
         The file, or a name for the text, in errors. Not part of equality.
@@ -290,4 +290,6 @@ def format_bias(bias: Bias) -> str:
 def _value(value: Setting) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{','.join(map(_value, value))}]"
     return quoted(value) if isinstance(value, str) else repr(value)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
@@ -25,7 +26,12 @@ def _whole(least: int) -> Callable[[Setting], str]:
 
 
 def _real(least: float, most: float, expected: str) -> Callable[[Setting], str]:
-    return lambda value: "" if type(value) in (int, float) and least <= float(value) <= most else expected
+    def wrong(value: Setting) -> str:
+        """Return what is expected in place of a value, nothing if that is right."""
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return "" if number and least <= float(cast("float", value)) <= most else expected
+
+    return wrong
 
 
 _EFFECTIVE: Mapping[str, Callable[[Setting], str]] = {
@@ -41,17 +47,29 @@ _EFFECTIVE: Mapping[str, Callable[[Setting], str]] = {
 }
 _TALK = ("verbosity", "interactive", "print", "prettyprint", "portray_examples", "portray_hypothesis",
          "portray_literals", "portray_search", "record", "recordfile")  # fmt: skip
-# They load Aleph itself or tell Prolog how to read a file, and say nothing about clauses.
-_PLUMBING = (
-    "aleph",
-    "use_module",
-    "ensure_loaded",
-    "style_check",
-    "dynamic",
-    "discontiguous",
-    "multifile",
-    "if",
-    "endif",
+_PLUMBING = ("aleph", "use_module", "ensure_loaded", "style_check", "dynamic", "discontiguous", "multifile")
+"""Directives that load Aleph itself or tell Prolog how to read a file, and say nothing about clauses."""
+
+_IDLE = (
+    *("use_rendering", "set_prolog_flag", "module", "initialization", "license", "encoding", "expects_dialect", "set_stream"),
+    *("meta_predicate", "thread_local", "volatile", "public", "table", "noprofile", "garbage_collect", "halt", "nl", "write", "format"),
+    *("aleph_read_all", "read_all", "induce", "induce_tree", "induce_max", "induce_cover", "induce_incremental", "induce_clauses"),
+    *("induce_theory", "induce_modes", "induce_features", "induce_constraints", "sat", "reduce", "show", "write_rules", "man"),
+)  # fmt: skip
+"""Others, which are directives only behind `:-`: what SWI's files begin with, and calls that run Aleph."""
+
+_FOREIGN = (
+    *("commutative", "symmetric", "lazy_evaluate", "positive_only", "abducible", "model", "random", "noset"),
+    *("rdhyp", "addhyp", "addhyp_i", "sphyp", "sphyp_i", "rmhyp", "rmhyp_i", "addgcws", "addgcws_i"),
+    *("consult", "include", "load_files", "op"),
+)  # fmt: skip
+"""Directives that change what Aleph learns, or what a file says, and that sqlrl does not have."""
+
+_NEVER = ("false", "fail")
+"""Conditions that never hold."""
+
+_SECTION = re.compile(
+    r"""%[^\n]*|/\*(?s:.*?)\*/|'(?:[^'\\\n]++|''|\\[^\n])*+'|"(?:[^"\\\n]++|\\[^\n])*+"|:-\s*begin_(?P<name>bg|in_pos|in_neg|in)\s*\.(?=[\s%]|\Z)"""
 )
 _DIRECTIVES = ("modeh", "modeb", "mode", "determination", "set", "aleph_set")
 
@@ -61,6 +79,10 @@ def parse_bias(text: str, *, source: str = "<text>", target: str | None = None) 
 
     Each is a directive, with or without its `:-`, and ends with a full stop; `%` and `/* */` mark comments. `mode(...)`
     declares the head's mode where its predicate is the first argument of a determination, else a body's.
+
+    Files for SWI-Prolog are read: what has no effect on clauses is skipped, such as `:- use_rendering(prolog)`, and what has one is named in a
+    warning. Between `:- if(...)` and `:- endif` the first branch counts, unless its condition is `false` or `fail`. Facts and examples
+    (`:- begin_bg`, `:- begin_in_pos`, `:- begin_in_neg`) are left out.
 
     Parameters
     ----------
@@ -85,7 +107,8 @@ def parse_bias(text: str, *, source: str = "<text>", target: str | None = None) 
     Warns
     -----
     BiasWarning
-        Settings that sqlrl does not know, and body modes without a determination for any head, by name.
+        By name: settings that sqlrl does not know, directives of Aleph's that it does not follow, facts and examples, conditions that decide
+        about a directive, and body modes without a determination for any head.
 
     Examples
     --------
@@ -100,8 +123,12 @@ def parse_bias(text: str, *, source: str = "<text>", target: str | None = None) 
                ^
     """
     check_text(text, "a bias", "read files with read_bias")
-    parser = _BiasParser(SourceText(text, source))
+    sections = _Sections(text, source)
+    parser = _BiasParser(SourceText(sections.without, source))
     bias = parser.read(target)
+    for problem in (sections.told(), *parser.told()):
+        if problem:
+            warn(f"{source}: {problem}", BiasWarning)
     if bias.unknown:
         named = ", ".join(bias.unknown)
         what = "this setting" if len(bias.unknown) == 1 else "these settings"
@@ -149,6 +176,49 @@ def read_bias(path: str | Path, *, target: str | None = None) -> Bias:
     return parse_bias(read_text(path, parse="sqlrl.parse_bias"), source=str(path), target=target)
 
 
+class _Sections:
+    """The sections of facts and examples of a text for SWI-Prolog, and the text with blanks in their place."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.without = ""
+        self._found: list[str] = []
+        offset, source = 0, SourceText(text, path)
+        while match := _SECTION.search(text, offset):
+            end = match.end()
+            if match["name"]:
+                # What stands inside is Prolog, of which the lexer of modes need not know all.
+                last = re.compile(rf":-\s*end_{match['name']}\s*\.(?=[\s%]|\Z)").search(text, end)
+                if last is None:
+                    problem = f"this section does not end: expected ':- end_{match['name']}.'"
+                    raise source.error(ParseError, problem, match.start())
+                end = last.end()
+                self.without += text[offset : match.start()]
+                self.without += "".join(c if c == "\n" else " " for c in text[match.start() : end])
+                self._found.append(f"begin_{match['name']} in line {source.position(match.start())[0]}")
+            else:
+                self.without += text[offset:end]
+            offset = end
+        self.without += text[offset:]
+
+    def told(self) -> str:
+        """Return what is not read; nothing if that is nothing."""
+        if not self._found:
+            return ""
+        remedy = f"load facts with {Phrase('db.load')} and write rules with {Phrase('db.define')}"
+        return f"the facts and examples of the file are not read here ({', '.join(self._found)}): {remedy}"
+
+
+@dataclass(slots=True)
+class _Branch:
+    """What stands between `:- if(...)` and `:- endif`."""
+
+    start: Token
+    counts: bool = True  # whether the branch that is being read does
+    counted: bool = False  # whether one has
+    conditions: list[str] = field(default_factory=list)  # those that only Prolog can evaluate
+    decides: list[int] = field(default_factory=list)  # lines of directives
+
+
 def _signature(mode: BiasMode) -> str:
     return f"{mode.predicate}/{mode.arity}"
 
@@ -185,11 +255,16 @@ class _BiasParser(PrologParser):
         self._modes: dict[tuple[int, str, tuple[ModePlace, ...]], BiasMode] = {}
         self._determinations: list[tuple[_Indicator, _Indicator]] = []
         self._settings: dict[str, tuple[Setting, Token]] = {}
+        self._foreign: list[str] = []
+        self._branches: list[_Branch] = []
+        self._conditions: list[str] = []
 
     def read(self, target: str | None) -> Bias:
         """Read all directives and put those of the target together."""
         while self.token.kind != END:
             self._directive()
+        if self._branches:
+            raise self.fault("this ':- if' does not end: expected ':- endif.'", self._branches[-1].start)
         heads = {head.name for head, _ in self._determinations}
         for declared in self._either:
             (self._heads if declared.mode.predicate in heads else self._bodies).append(declared)
@@ -213,14 +288,36 @@ class _BiasParser(PrologParser):
     # ---- directives -----------------------------------------------------------------------------------------
 
     def _directive(self) -> None:
-        self.accept(":-")
-        start = self.token
-        if start.kind != NAME:
-            raise self.unexpected("a directive, as ':- modeb(*, q(+a,-b)).'")
-        kind = self.take().text
-        if kind in _PLUMBING:
+        arrow = self.accept(":-")
+        if self.at("?"):
+            # A goal to run.
             self._skip()
             return
+        start = self.token
+        if arrow and self.at("["):
+            self._note_foreign("[...]", start)
+            self._skip()
+            return
+        if start.kind != NAME:
+            raise self.unexpected("a directive, as ':- modeb(*, q(+a,-b)).'")
+        kind = start.text
+        if kind in ("if", "elif", "else", "endif"):
+            self._branch(kind)
+        elif left := next((branch for branch in reversed(self._branches) if not branch.counts), None):
+            if kind in _DIRECTIVES:
+                left.decides.append(self.source.line(start))
+            self._skip()
+        elif kind in _PLUMBING or (arrow and kind in _IDLE):
+            self._skip()
+        elif arrow and kind in _FOREIGN:
+            self._note_foreign(kind, start)
+            self._skip()
+        else:
+            self.take()
+            self._effective(kind, start)
+
+    def _effective(self, kind: str, start: Token) -> None:
+        """Read a directive that says something about clauses."""
         if kind not in _DIRECTIVES:
             hint = nearest(kind, _DIRECTIVES) or f": expected one of {', '.join(_DIRECTIVES)}"
             facts = (
@@ -229,6 +326,8 @@ class _BiasParser(PrologParser):
                 else f"; load facts with {Phrase('db.load')} and write rules with {Phrase('db.define')}"
             )
             raise self.fault(f"there is no directive {kind!r}{hint}{facts}", start)
+        for branch in self._branches:
+            branch.decides.append(self.source.line(start))
         self.expect("(")
         if kind == "determination":
             first = self._indicator()
@@ -241,6 +340,42 @@ class _BiasParser(PrologParser):
             self._mode(into)
         self.expect(")")
         self.stop()
+
+    def _note_foreign(self, kind: str, start: Token) -> None:
+        if all(branch.counts for branch in self._branches):
+            self._foreign.append(f"{kind} in line {self.source.line(start)}")
+
+    def _branch(self, kind: str) -> None:
+        """Read `if`, `elif`, `else` or `endif`."""
+        start = self.take()
+        inside = self.token.start
+        self._skip()
+        # In its parentheses.
+        condition = self.source.text[inside : self.tokens[self.position - 1].start].strip()[1:-1].strip()
+        if kind == "if":
+            self._branches.append(_Branch(start))
+        if not self._branches:
+            raise self.fault(f"':- {kind}' has no ':- if' before it", start)
+        branch = self._branches[-1]
+        if kind != "endif":
+            branch.counts = not branch.counted and condition not in _NEVER
+            if not branch.counted and condition not in (*_NEVER, "true", ""):
+                branch.conditions.append(condition)
+            branch.counted |= branch.counts
+            return
+        self._branches.pop()
+        if branch.decides and branch.conditions:
+            lines = ", ".join(map(str, branch.decides))
+            self._conditions.append(
+                f"{' and '.join(branch.conditions)} in line {self.source.line(branch.start)} decides about line {lines}"
+            )
+
+    def told(self) -> Iterator[str]:
+        """Yield what of the text is not followed."""
+        if self._foreign:
+            yield f"sqlrl does not follow all directives of Aleph and Prolog, so that these have no effect here: {', '.join(self._foreign)}"
+        if self._conditions:
+            yield f"conditions of Prolog are not evaluated, and the first branch is read: {'; '.join(self._conditions)}"
 
     def _skip(self) -> None:
         while self.token.kind not in ("stop", END):
@@ -298,7 +433,8 @@ class _BiasParser(PrologParser):
         name = self.name("the name of a setting")
         self.expect(",", " and the value")
         where = self.token
-        value = self._value()
+        # No setting that sqlrl has is a list.
+        value = self._list() if self.at("[") and name.text not in _EFFECTIVE else self._value()
         expected = _EFFECTIVE[name.text](value) if name.text in _EFFECTIVE else ""
         if expected:
             end = self.tokens[self.position - 1].end
@@ -307,6 +443,17 @@ class _BiasParser(PrologParser):
         if first[0] != value:
             line = self.source.line(first[1])
             raise self.fault(f"line {line} sets {name.text} to {first[0]}: expected one value", where)
+
+    def _list(self) -> Setting:
+        """Read a list of values."""
+        self.take()
+        found: list[Setting] = []
+        while not self.at("]"):
+            found.append(self._list() if self.at("[") else self._value())
+            if not self.at("]"):
+                self.expect(",", " or ']'")
+        self.take()
+        return tuple(found)
 
     def _value(self) -> Setting:
         """Read a number, a name or a quoted name; true and false are booleans, inf is a number."""

@@ -24,6 +24,7 @@ from typing import Any
 from sqlrl.arguments import predicate_names
 from sqlrl.errors import ModelError, Parameter, ParseError, Phrase, SqlrlError, UnsupportedError, marked
 from sqlrl.logic.bins import Edges, checked_bins, show_edges
+from sqlrl.logic.copies import warn_of_formulas
 from sqlrl.logic.expansions import fill, rename_variables
 from sqlrl.logic.formulas import QUANTIFIERS, FormulaParser, Mentions, check, parse_formula
 from sqlrl.logic.json_text import parse_json
@@ -682,6 +683,11 @@ def parse_mln(
     UnsupportedError
         It uses a part of the languages that sqlrl does not have (functions, arithmetic, linked-in code).
 
+    Warns
+    -----
+    RepeatedRuleWarning
+        Rules without a final '.' that stand twice, with both lines: each counts.
+
     Examples
     --------
     >>> model = parse_mln("Smokes(person)\nCancer(person)\n1.5 Smokes(x) => Cancer(x)")
@@ -733,6 +739,11 @@ def read_mln(
         As in `parse_mln`; a missing file and an include that leads back to itself are ParseErrors. Of an included file that is
         not named `.mln` no line is shown.
 
+    Warns
+    -----
+    RepeatedRuleWarning
+        As in `parse_mln`.
+
     Examples
     --------
     >>> import tempfile
@@ -778,5 +789,8 @@ def _read(
         learned = learned or header.get("learned", False)
     model = program.model(names, meaning or "exact")
     model = replace(model, learned=learned, bins=_header_bins(program))
+    # What learners chose, they may have chosen twice.
+    if not learned:
+        warn_of_formulas(program.rules)
     listed = program.headers[0][1].get("templates")
     return with_templates(model, listed, source.path) if listed and not (fold_case or constants) else model

@@ -40,6 +40,9 @@ from sqlrl.wording import counted
 UNTYPED = "UniqueStringID"
 """The type of arguments for which none is said, as PSL calls it: all of them have their constants together."""
 
+AS_WRITTEN = "as written"
+"""What the first line says of rules of which PSL would make others: repeated ones, and those with a disjunction in a filter."""
+
 CONSTANT_KINDS = (UNTYPED, "UniqueIntID", "String", "Integer", "Long", "Double", "Date")
 """What PSL calls kinds of constants; here they are types like any other."""
 
@@ -125,6 +128,18 @@ class LogicalRule:
         return (*map(negated, self.body), *self.head)
 
     @property
+    def form(self) -> object:
+        """What rules share that PSL takes for one: the literals of their clauses in any order, but not the weight."""
+        return (self.hard, self.squared, frozenset(self.clause))
+
+    def as_rules(self) -> tuple[LogicalRule, ...]:
+        """Return the rule that this one is to PSL, in which each literal of the clause stands once."""
+        if len(set(self.clause)) == len(self.clause):
+            return (self,)
+        body = tuple(x for x in dict.fromkeys(self.body) if negated(x) not in self.head)
+        return (replace(self, body=body, head=tuple(dict.fromkeys(self.head))),)
+
+    @property
     def formula(self) -> str:
         """The rule without weight, square and final '.'."""
         head = " | ".join(map(format_literal, self.head))
@@ -135,6 +150,19 @@ class LogicalRule:
 
 
 SoftRule = LogicalRule | ArithmeticRule
+
+
+def counted_once(rules: Iterable[SoftRule]) -> tuple[list[SoftRule], list[tuple[SoftRule, SoftRule]]]:
+    """Return the rules that some are to PSL, one for each form, and each of the others with the one that it repeats."""
+    first: dict[object, SoftRule] = {}
+    repeated: list[tuple[SoftRule, SoftRule]] = []
+    for rule in (each for one in rules for each in one.as_rules()):
+        kept = first.setdefault(rule.form, rule)
+        if kept is not rule:
+            repeated.append((rule, kept))
+    return list(first.values()), repeated
+
+
 Role = OneOf["observations", "targets", "truth"]
 Split = OneOf["all", "learn", "infer"]
 
@@ -149,6 +177,7 @@ class DataPartition:
     files: tuple[Path, ...] = ()  # tables of constants separated by tabs, with or without a truth in a last column
     rows: tuple[tuple[str, ...], ...] = ()  # those that the configuration itself has
     place: str = field(default="", compare=False)  # `path:line` in the configuration
+    kinds: tuple[str, ...] = ()  # what PSL takes constants for, by argument; none where each is the text that it is
     _repr_html_ = markup.field_table
 
 
@@ -161,6 +190,7 @@ class SoftModel(Helpful):
     predicates : mapping of str to Predicate
         Those that are `closed` have no atoms to infer.
     rules : tuple of LogicalRule or ArithmeticRule
+        Each counts, also one that repeats another; readers of programs leave such out, as PSL does.
     query : frozenset of str
         Predicates declared as open, which have atoms to infer. Of one that is neither in it nor closed the data decide.
     partitions : tuple of Partition
@@ -209,7 +239,8 @@ class SoftModel(Helpful):
     def save(self, path: str | Path) -> None:
         r"""Save as `.psl` or `.json`, by the ending of the path.
 
-        `sqlrl.read_psl` loads it again to an equal model. PSL reads the rules of a `.psl` file, too.
+        `sqlrl.read_psl` loads it again to an equal model. PSL reads the rules of a `.psl` file, too; where it would count others, the
+        first line says so.
 
         Raises
         ------
@@ -441,8 +472,14 @@ def inferred(rules: Iterable[SoftRule]) -> dict[str, Predicate]:
 
 def _header(model: SoftModel) -> Iterator[str]:
     alone = inferred(model.rules)
-    if model.query or dict(model.predicates) != alone:
-        yield f"// sqlrl {json.dumps({'predicates': dict(declared(model.predicates, model.query))}, ensure_ascii=False)}"
+    # A program would have other rules.
+    written = tuple(counted_once(model.rules)[0]) != model.rules
+    if model.query or written or dict(model.predicates) != alone:
+        said = {
+            "predicates": dict(declared(model.predicates, model.query)),
+            **({"rules": AS_WRITTEN} if written else {}),
+        }
+        yield f"// sqlrl {json.dumps(said, ensure_ascii=False)}"
 
 
 def declared(predicates: Mapping[str, Predicate], query: Iterable[str]) -> Iterator[tuple[str, str | None]]:

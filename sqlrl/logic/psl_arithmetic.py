@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
 from numbers import Real
 from typing import Literal as OneOf
 from typing import get_args
 
 from sqlrl import markup
-from sqlrl.logic.limits import LONGEST_CLAUSE
+from sqlrl.logic.limits import LARGEST_FORM, LONGEST_CLAUSE
 from sqlrl.logic.psl_literals import (
     Comparison,
     Condition,
@@ -26,6 +28,8 @@ from sqlrl.logic.psl_literals import (
     check_bound,
     check_literal,
     check_variable,
+    conjoined,
+    disjuncts,
     format_condition,
     format_literal,
     format_number,
@@ -201,7 +205,7 @@ class Filter:
     """What must hold of the constants that the summation variable `+variable` goes through."""
 
     variable: str
-    # An atom holds if its truth is above 0. A disjunction is one condition; PSL itself makes a rule of each part.
+    # An atom holds if its truth is above 0. A disjunction is one condition here; a program has a rule of each part (`as_rules`).
     condition: Condition
     _repr_html_ = markup.field_table
 
@@ -299,6 +303,23 @@ class ArithmeticRule:
     def formula(self) -> str:
         """The rule without weight, square and final '.'."""
         return " ".join([self._relation(), *map(str, self.filters)])
+
+    @property
+    def form(self) -> object:
+        """What rules share that PSL takes for one: all but the weight. It compares sums term by term, so that their order counts."""
+        filters = frozenset((f.variable, frozenset(map(frozenset, disjuncts(f.condition)))) for f in self.filters)
+        return (self.hard, self.squared, self.comparator, self.constant, self.terms, filters)
+
+    def as_rules(self) -> tuple[ArithmeticRule, ...]:
+        """Return the rules that this one is to PSL: one for each conjunction of which its filters are disjunctions."""
+        if not self.filters:
+            return (self,)
+        ways = [[Filter(f.variable, conjoined(each)) for each in disjuncts(f.condition)] for f in self.filters]
+        if prod(map(len, ways)) > LARGEST_FORM:
+            raise RuleError(
+                f"the filters have more than {LARGEST_FORM:,} combinations, each a rule of its own: write them with another closed predicate"
+            )
+        return tuple(replace(self, filters=chosen) for chosen in product(*ways))
 
     def __str__(self) -> str:
         # A sign at the start of a line would go on with the rule before.

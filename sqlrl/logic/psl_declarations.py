@@ -7,14 +7,18 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
+from typing import Literal as OneOf
 
 from sqlrl.arguments import predicate_names
 from sqlrl.errors import ModelError, ParseError
 from sqlrl.logic.json_text import parse_json
 from sqlrl.logic.lexer import SourceText
 from sqlrl.logic.limits import LONGEST_CLAUSE
-from sqlrl.logic.psl import SoftModel, SoftRule, check_declarations, untyped
+from sqlrl.logic.psl import AS_WRITTEN, SoftModel, SoftRule, check_declarations, untyped
 from sqlrl.logic.terms import Argument, Predicate
+
+Reading = OneOf["program", "written", "marked"]
+"""How rules are read: as PSL reads a program; or each as it stands, as in files that sqlrl saved, of which later ones say so."""
 
 _HEADER = re.compile(r"\ufeff?// sqlrl (\{[^\n]*\})\r?\n?")
 _DECLARATION = re.compile(r"\s*([^\s/()]+)\s*(?:/\s*([0-9]{1,9})|\(([^()]*)\))?\s*\Z")
@@ -28,11 +32,15 @@ class Declarations:
     query: set[str] = field(default_factory=set)
     strict: bool = False  # True if rules may use only these predicates; else an atom declares its predicate
     spelled: dict[str, str] = field(default_factory=dict)  # names by their case-folded form
+    kinds: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of the constants at each argument
+    # "written" if the rules stand as they mean, as in what sqlrl saved; "marked" if the first line says so in as many words.
+    rules: Reading = "program"
 
     def declare(self, predicate: Predicate) -> None:
         """Add a predicate."""
         self.predicates[predicate.name] = predicate
         self.spelled[predicate.name.casefold()] = predicate.name
+        self.kinds[predicate.name] = predicate.types
 
     def model(self, rules: Iterable[SoftRule], query: str | Iterable[str] = (), **more: Any) -> SoftModel:
         """Return the model of these predicates."""
@@ -49,6 +57,14 @@ def read_declaration(text: str) -> tuple[str, tuple[str, ...] | int | None] | No
     if types is not None:
         return name, tuple(each.strip() for each in types.split(","))
     return name, None if arity is None else int(arity)
+
+
+def reading_of(source: SourceText) -> Reading:
+    """Return how the rules of a file are read, by its first line."""
+    header = _HEADER.match(source.text)
+    if header is None:
+        return "program"
+    return "marked" if f'"rules": "{AS_WRITTEN}"' in header[1] else "written"
 
 
 def read_header(source: SourceText) -> Declarations:
@@ -80,6 +96,7 @@ def read_header(source: SourceText) -> Declarations:
         if state == "open":
             known.query.add(name)
     known.strict = True
+    known.rules = reading_of(source)
     try:
         check_declarations(known.predicates, known.query)
     except ModelError as error:

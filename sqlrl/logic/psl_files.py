@@ -45,8 +45,10 @@ from sqlrl.logic.psl import (
     check_declarations,
     untyped,
 )
-from sqlrl.logic.psl_declarations import Declarations, read_declaration
-from sqlrl.logic.psl_parser import RuleParser, parse_rules
+from sqlrl.logic.psl_constants import EXPECTED, constant_text
+from sqlrl.logic.psl_declarations import Declarations, read_declaration, reading_of
+from sqlrl.logic.psl_parser import RuleParser
+from sqlrl.logic.psl_programs import as_read, parse_rules
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.wording import counted, shortened
 
@@ -57,6 +59,9 @@ _SPLITS: dict[str, Split] = {"all": "all", "learn": "learn", "infer": "infer", "
 _TASKS = {"infer": ("infer", "eval"), "learn": ("learn",)}
 _TOP = ("rules", "predicates", "options", "learn", "infer", "eval", *ROLES)
 _OF_PREDICATES = ("arity", "types", "force-open", "evaluations", "options", *ROLES)
+_INTEGER_IDS = "runtime.db.intids"
+"""The option of PSL by which constants are integers where no type is declared."""
+
 _FOREIGN = {
     "function": "it is computed by Java code",
     "implementation": "it is computed by Java code",
@@ -77,6 +82,11 @@ def parse_psl(text: str, *, path: str = "<text>", query: str | Iterable[str] = (
     or it ends with `.` and is hard. Constants have quotes; `//`, `#` and `/* */` mark comments.
 
     Predicates need no declaration. Case does not tell two of them apart, and each has one number of arguments.
+
+    Rules count as in PSL, once for each logical form. Commuted literals, a literal moved between body and head and another weight make no
+    other rule: the first stands. Other variables do, and so do an exponent, the order of the terms of a sum, and a weight beside none. A
+    filter with `|` is a rule for each part, and a literal that is repeated in a rule counts once. What `SoftModel.save` wrote keeps its
+    rules as they are.
 
     Parameters
     ----------
@@ -100,6 +110,11 @@ def parse_psl(text: str, *, path: str = "<text>", query: str | Iterable[str] = (
         coefficients that cancel, a division by zero, another number of arguments. Like the others it shows the line with a caret.
     UnsupportedError
         Weights that are atoms.
+
+    Warns
+    -----
+    RepeatedRuleWarning
+        Rules that repeat others, with both lines.
 
     Examples
     --------
@@ -155,7 +170,8 @@ def read_psl(
     Returns
     -------
     SoftModel
-        Its `partitions` say where observations, targets and truths are; their files are not opened.
+        Its `partitions` say where observations, targets and truths are; their files are not opened. Constants at arguments of the types
+        UniqueIntID, Integer, Long, Double and Date are values: `007` is `7`, in rules and in the data.
 
     Raises
     ------
@@ -167,6 +183,11 @@ def read_psl(
         As in `parse_psl`; also for predicates that Java code or a neural model computes.
     InputError
         PyYAML is not installed, and the file needs it.
+
+    Warns
+    -----
+    RepeatedRuleWarning
+        As in `parse_psl`.
 
     Examples
     --------
@@ -207,7 +228,7 @@ def read_psl(
         raise InputError(f"{data} has rules of its own: read it alone, without {name}")
     if not whole.known.strict:
         raise InputError(f"{data} declares no predicates: expected an entry 'predicates', as in Knows/2: open")
-    return whole.model(RuleParser(SourceText(text, name), whole.known).rules(), query)
+    return whole.model(as_read(whole.rules_of(SourceText(text, name)), whole.known.rules), query)
 
 
 def _document(text: str, name: str, ending: str) -> Document:
@@ -222,7 +243,7 @@ def _read_document(
     if any(key.value == "version" for key, _ in document.root.pairs):
         return soft_model_from_json(parse_json(document.source.text, path=name), path=name, query=query)
     whole = _Configuration(document, path, task, trusted=trusted)
-    return whole.model(whole.rules(), query)
+    return whole.model(as_read(whole.rules(), whole.known.rules), query)
 
 
 # ---- what was saved ----------------------------------------------------------------------------------
@@ -252,7 +273,8 @@ def _saved_rule(value: dict[str, Any], known: Declarations, path: str) -> SoftRu
     if hard == (weight is not None):
         what = "is hard and has a weight: remove one of them" if hard else "has no weight: give it one, or make it hard"
         raise ModelError(f"{path}: the rule {shortened(formula)} {what}")
-    return RuleParser(SourceText(formula, f"{path}: {shortened(formula)}"), known).partial(
+    # What was saved keeps what it meant: each rule stands as it counts.
+    return RuleParser(SourceText(formula, f"{path}: {shortened(formula)}"), known, written=True).partial(
         weight, squared=value.get("squared", False)
     )
 
@@ -355,8 +377,14 @@ class _Configuration:
         if not target.is_file():
             self.document.fail(f"the rule file does not exist: {target}; rules themselves stand in a list", node)
         # Any file may be named: what is wrong with it is told without its lines if it is no rule file.
-        source = SourceText(read_text(target), str(target), quotable=target.resolve().suffix.lower() == ".psl")
-        return RuleParser(source, self.known).rules()
+        return self.rules_of(
+            SourceText(read_text(target), str(target), quotable=target.resolve().suffix.lower() == ".psl")
+        )
+
+    def rules_of(self, source: SourceText) -> list[SoftRule]:
+        """Read the rules of a rule file; those of one that sqlrl saved stand as they count."""
+        self.known.rules = reading_of(source)
+        return RuleParser(source, self.known, written=self.known.rules != "program").rules()
 
     # ---- predicates ----
 
@@ -493,10 +521,16 @@ class _Configuration:
     # ---- what is declared, all together ----
 
     def _declare(self) -> None:
+        integers = self.options.get(_INTEGER_IDS, "").casefold() == "true"
         for found in self._declared.values():
             self.known.declare(self._predicate(found))
             if not self.known.predicates[found.name.value].closed:
                 self.known.query.add(found.name.value)
+            kinds = self.known.kinds[found.name.value]
+            if integers and found.types is None:
+                kinds = self.known.kinds[found.name.value] = ("UniqueIntID",) * len(kinds)
+            if not EXPECTED.keys().isdisjoint(kinds):
+                found.parts = [replace(part, kinds=kinds) for part in found.parts]
             self.partitions += found.parts
         for found, role, row in self._rows:
             self._check_row(self.known.predicates[found.name.value], role, row)
@@ -528,6 +562,12 @@ class _Configuration:
         if len(row.items) not in (arity, arity + 1):
             problem = f"a row of {role} of {predicate.name} has {counted(len(row.items), 'value')}: expected {arity}, or {arity + 1} with a truth"
             self.document.fail(problem, row)
+        for cell, kind in zip(row.items, self.known.kinds[predicate.name], strict=False):
+            if constant_text(cell.value, kind) is None:
+                self.document.fail(
+                    f"a row of {role} of {predicate.name} has {cell} where {kind} is declared: expected {EXPECTED[kind]}",
+                    cell,
+                )
         if len(row.items) == arity + 1:
             cell = row.items[-1]
             try:

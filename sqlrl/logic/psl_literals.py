@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from sqlrl import markup
 from sqlrl.errors import ModelError
+from sqlrl.logic.limits import LARGEST_FORM
 from sqlrl.logic.printer import is_identifier
 from sqlrl.logic.terms import Atom, EqualityLiteral, Literal, Term, Variable
 from sqlrl.wording import shortened
@@ -76,6 +78,32 @@ def literals_of(condition: Condition) -> Iterator[SoftLiteral]:
             yield from literals_of(part)
     else:
         yield condition
+
+
+def disjuncts(condition: Condition) -> list[tuple[SoftLiteral, ...]]:
+    """Return the conjunctions of which a condition is the disjunction, each literal and each conjunction once."""
+    if isinstance(condition, Either):
+        found = [each for part in condition.parts for each in disjuncts(part)]
+    elif isinstance(condition, Both):
+        found = [()]
+        for part in condition.parts:
+            others = disjuncts(part)
+            if len(found) * len(others) > LARGEST_FORM:
+                raise RuleError(
+                    f"the filter is a disjunction of more than {LARGEST_FORM:,} conjunctions, each a rule of its own: write it with another closed predicate"
+                )
+            found = [tuple(dict.fromkeys((*x, *y))) for x, y in product(found, others)]
+    else:
+        found = [(condition,)]
+    unique: dict[frozenset[SoftLiteral], tuple[SoftLiteral, ...]] = {}
+    for each in found:
+        unique.setdefault(frozenset(each), each)
+    return list(unique.values())
+
+
+def conjoined(literals: tuple[SoftLiteral, ...]) -> Condition:
+    """Return the condition that some literals hold together."""
+    return literals[0] if len(literals) == 1 else Both(literals)
 
 
 def negated(literal: SoftLiteral) -> SoftLiteral:

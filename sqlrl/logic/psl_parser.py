@@ -26,7 +26,8 @@ from sqlrl.logic.psl_arithmetic import (
     combine,
     format_coefficient,
 )
-from sqlrl.logic.psl_declarations import Declarations, read_header
+from sqlrl.logic.psl_constants import with_typed_constants
+from sqlrl.logic.psl_declarations import Declarations
 from sqlrl.logic.psl_literals import (
     Both,
     Comparison,
@@ -60,12 +61,6 @@ THEN, IF = ("->", ">>"), ("<-", "<<")
 RELATIONS = ("=", "<=", ">=")
 _COMPARED = ("==", "!=", "~=", "-", "%", "^")
 _NOT_FINITE = ("nan", "inf", "infinity")
-
-
-def parse_rules(source: SourceText) -> tuple[list[SoftRule], Declarations]:
-    r"""Parse a rule file; return its rules and predicates."""
-    known = read_header(source)
-    return RuleParser(source, known).rules(), known
 
 
 # ---- tokens ------------------------------------------------------------------------------------------
@@ -134,12 +129,12 @@ class _Operand:
 
 
 class RuleParser(Cursor):
-    """Reads the rules of one text."""
+    """Reads the rules of one text; with `written` their constants stay the texts that they are, whatever is declared."""
 
-    def __init__(self, source: SourceText, known: Declarations) -> None:
+    def __init__(self, source: SourceText, known: Declarations, *, written: bool = False) -> None:
         tokens, self.first = tokenize(source)
         super().__init__(source, tokens)
-        self.known = known
+        self.known, self.written = known, written
         # Where the parts of the rule stand that may turn out to be wrong.
         self.where: dict[object, Token] = {}
         self._related = False
@@ -201,6 +196,8 @@ class RuleParser(Cursor):
         try:
             rule = make()
             check_rule(rule, self.known.predicates, self.known.query)
+            if not self.written:
+                rule = with_typed_constants(rule, self.known.kinds)
         except RuleError as fault:
             raise self._fault(fault, start) from None
         return rule

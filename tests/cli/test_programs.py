@@ -390,3 +390,73 @@ def test_names_in_quotes_may_hold_what_divides_queries() -> None:
     found = asked(['Lit("a(b"), Live', 'Live("c, d)")'], model)
     assert found.predicates == ("Lit", "Live")
     assert [str(atom) for atom in found.atoms] == ['Lit("a(b")']
+
+
+# ---- what predicates are taken for ---------------------------------------------------------------------------------
+
+MODEL = (
+    "Sick(p)\nNear(p, p)\n*Old(p)\nTired(p)\nIll(p)\n1 Near(x, y) ^ Sick(x) => Sick(y)\n1 Old(x) ^ Tired(x) => Ill(x)\n"
+)
+NEAR, SICK = "Near(A, B)\nNear(B, C)\n", "Sick(A)\n"
+
+TAKEN = [
+    # What the evidence says, what options say, and what each predicate is taken for, with the rule.
+    (NEAR + SICK, ["--query", "Ill"], {"open": "Ill (named by --query)", "closed": "Near and Sick (facts of them are given", "hidden": "Tired has no facts"}),
+    (NEAR, ["--query", "Sick,Ill"], {"open": "Ill and Sick (named by --query)", "closed": "Near (facts of it are given", "hidden": "Tired has no facts and is no query"}),
+    (NEAR, ["--query", "Ill"], {"open": "Ill (", "closed": "Near (", "hidden": "Sick and Tired have no facts and are no query: their atoms are inferred"}),
+    (NEAR + SICK, ["--query", "Ill", "--open", "Sick"], {"open": "Ill (", "closed": "Near (", "hidden": "Sick (named by --open)"}),
+    (NEAR + SICK, ["--query", "Ill", "--closed", "Tired"], {"open": "Ill (", "closed": "Tired (named by --closed)", "hidden": ""}),
+    (NEAR + "0.25 Sick(A)\n?Tired(B)\n", ["--query", "Ill"], {"open": "Sick and Tired (? or a probability in the evidence)", "closed": "Near (", "hidden": ""}),
+    (NEAR + "Old(A)\n", ["--query", "Sick", "--closed", "Tired,Ill"], {"open": "Sick (", "closed": "Old (declared with *)", "hidden": ""}),
+    (NEAR + "!Sick(A)\n", ["--query", "Ill,Tired"], {"open": "Ill and Tired (", "closed": "Near and Sick (", "hidden": ""}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("evidence", "options", "expected"), TAKEN, ids=[f"{e!r} {o}" for e, o, _ in TAKEN])
+def test_one_line_says_what_predicates_are_taken_for(
+    run: Run, tmp_path: Path, evidence: str, options: list[str], expected: dict[str, str]
+) -> None:
+    (tmp_path / "m.mln").write_text(MODEL, encoding="utf-8")
+    (tmp_path / "e.db").write_text(evidence, encoding="utf-8")
+    done = run("infer", "-m", tmp_path / "m.mln", "-e", tmp_path / "e.db", *options, "--json")
+    assert done.code == 0, done.err
+    (line,) = [each for each in done.err.splitlines() if each.startswith("open: ")]
+    for state, words in expected.items():
+        assert (f"{state}: " in line) is bool(words)
+        assert words in line
+    # `*` closes whatever the evidence says; what facts close, --open infers, and that alone.
+    assert "Old (declared with *)" in line
+    if "--open " in line:
+        shut = line.partition("--open ")[2].split()[0]
+        again = run("infer", "-m", tmp_path / "m.mln", "-e", tmp_path / "e.db", *options, "--open", shut, "--json")
+        assert again.code == 0, again.err
+        assert "facts of" not in again.err
+        told = "hidden: " + " and ".join(sorted({*shut.split(","), *(options[3:4] if "--open" in options else [])}))
+        assert f"{told} (named by --open)" in again.err
+    assert run("infer", "-m", tmp_path / "m.mln", "-e", tmp_path / "e.db", *options, "--json", "-q").err == ""
+
+
+def test_learners_say_what_they_learn_from(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "m.mln").write_text("Near(p, p)\nSick(p)\n1 Near(x, y) ^ Sick(x) => Sick(y)\n", encoding="utf-8")
+    (tmp_path / "e.db").write_text(NEAR + SICK, encoding="utf-8")
+    done = run("learn", "-m", tmp_path / "m.mln", "-e", tmp_path / "e.db", "--query", "Sick", "--learner", "likelihood")
+    assert "open: Sick (named by --query; facts are labels); closed: Near (facts of it are given" in done.err
+    assert "--open" not in done.err
+
+
+def test_a_database_decides_nothing(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "m.mln").write_text("Near(p, p)\nSick(p)\n1 Near(x, y) ^ Sick(x) => Sick(y)\n", encoding="utf-8")
+    (tmp_path / "e.db").write_text(NEAR, encoding="utf-8")
+    run("load", tmp_path / "d.duckdb", "--evidence", tmp_path / "e.db", "--model", tmp_path / "m.mln")
+    done = run("infer", tmp_path / "d.duckdb", "-m", tmp_path / "m.mln", "--query", "Sick")
+    assert done.code == 0
+    assert "closed: " not in done.err
+
+
+def test_a_program_of_psl_says_which_predicates_its_data_open(run: Run, tmp_path: Path) -> None:
+    program = """{"rules": ["1: Near(A, B) & Sick(A) -> Sick(B)", "1: !Ill(A)", "1: !Sick(A)"], "predicates": {
+        "Near/2": {"observations": [["a", "b"]]}, "Sick/1": {"targets": [["a"], ["b"]]}, "Ill/1": ["open", {"targets": [["a"]]}]}}"""
+    (tmp_path / "p.json").write_text(program, encoding="utf-8")
+    done = run("psl", tmp_path / "p.json")
+    assert done.code == 0, done.err
+    assert "open: Ill and Sick (targets are given); closed: Near (no targets are given)" in done.err

@@ -195,3 +195,92 @@ def test_a_bias_is_checked_against_the_predicates() -> None:
         "  t.modes:3: the type 'b' is 'number' in gt (argument 2) and 'value' in gt (argument 1): no constant is of both; "
         "give the two places different types, or load the two arguments with one type"
     )
+
+
+# ---- files for SWI-Prolog ------------------------------------------------------------------------------------
+
+MODES = """:- modeh(1,eastbound(+train)).
+:- modeb(1,short(+car)).
+:- modeb(*,has_car(+train,-car)).
+:- determination(eastbound/1,short/1).
+:- determination(eastbound/1,has_car/2).
+:- aleph_set(i,2).
+"""
+
+SKIPPED = [
+    ":- use_module(library(aleph)).\n",
+    ":- if(current_predicate(use_rendering/1)).\n:- use_rendering(prolog).\n:- endif.\n",
+    ":- if(\\+ current_predicate(foo/0)). :- elif((true, fail)). :- use_rendering(c3). :- else. :- endif.\n",
+    ":- if(true).\n:- set_prolog_flag(double_quotes, codes).\n:- endif.\n",
+    ":- if(fail).\n:- modeb(*, never(+car)).\n:- foo(X) :- bar.\n:- endif.\n",
+    ":- aleph.\n",
+    ":-style_check(-discontiguous).\n",
+    ":- dynamic short/1, has_car/2.\n",
+    "/** <examples>\n?- induce(Program).\n*/\n",
+    "?- induce.\n",
+    ":- aleph_set(verbosity, 0).\n",
+    ":- aleph_read_all.\n",
+    ":- initialization(main).\n",
+]
+
+
+@given(st.data())
+def test_what_has_no_effect_is_skipped_wherever_it_stands(data: st.DataObject) -> None:
+    lines = MODES.splitlines(keepends=True)
+    for piece in data.draw(st.lists(st.sampled_from(SKIPPED), max_size=5)):
+        lines.insert(data.draw(st.integers(0, len(lines))), piece)
+    bias, plain = parse_bias("".join(lines)), parse_bias(MODES)
+    settings = {name: value for name, value in bias.settings.items() if name != "verbosity"}
+    assert (bias.head, bias.body, settings, bias.unknown) == (plain.head, plain.body, plain.settings, {})
+
+
+NAMED = [
+    # What has an effect in Aleph, and what the warning names.
+    (":- commutative(add/3).\n", "no effect here: commutative in line 7"),
+    ("\n:- ['more.pl'].\n:- positive_only(p/1).\n", r"no effect here: \[\.\.\.\] in line 8, positive_only in line 9"),
+    (":- aleph_set(classes,[play,dont_play]).\n", "this setting of Aleph, so it has no effect here: classes"),
+    (":- set(costs,[[a,1],['B c',-2.5]]).\n", "so it has no effect here: costs"),
+    (":- if(flag).\n:- aleph_set(minpos, 3).\n:- endif.\n", "the first branch is read: flag in line 7 decides about line 8"),
+    (":- if(flag).\n:- else.\n:- modeb(*,x(+car)).\n:- endif.\n", "flag in line 7 decides about line 9"),
+    (":- if(false).\n:- elif(a, b).\n:- aleph_set(noise, 3).\n:- endif.\n", "a, b in line 7 decides about line 9"),
+    (":-begin_bg.\nshort(car_12).\nx(0'a, `b`, \"\\q\") :- y, !.\n:- end_bg.\n:- begin_in_pos.\neastbound(e1).\n:-end_in_pos.\n", r"\(begin_bg in line 7, begin_in_pos in line 11\)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), NAMED, ids=[text for text, _ in NAMED])
+def test_what_has_an_effect_is_named(text: str, message: str) -> None:
+    with pytest.warns(BiasWarning, match=message) as caught:
+        bias = parse_bias(MODES + text, source="t.pl")
+    assert len(caught) == 1
+    assert str(caught[0].message).startswith("t.pl: ")
+    plain = parse_bias(MODES)
+    assert (bias.head, bias.body) == (plain.head, plain.body)
+    expected = {"aleph_set(minpos, 3)": {"minpos": 3}, "aleph_set(noise, 3)": {"noise": 3}}
+    assert dict(bias.settings) == {"i": 2} | next((more for each, more in expected.items() if each in text), {})
+
+
+def test_lists_of_settings_are_values_that_print() -> None:
+    with pytest.warns(BiasWarning, match="classes, nothing"):
+        bias = parse_bias(MODES + "set(classes, [play, 'Not play', [1, -2.5], true, []]). set(nothing, []).")
+    assert bias.unknown == {"classes": ("play", "Not play", (1, -2.5), True, ()), "nothing": ()}
+    with pytest.warns(BiasWarning):
+        assert parse_bias(str(bias)) == bias
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (":- endif.\n", "7:4: ':- endif' has no ':- if' before it"),
+        (":- else.\n", "7:4: ':- else' has no ':- if' before it"),
+        (":- if(a).\n:- if(b).\n:- endif.\n", "7:4: this ':- if' does not end: expected ':- endif.'"),
+        (":- begin_bg.\nshort(c1).\n", "7:1: this section does not end: expected ':- end_bg.'"),
+        (":- begin_bg.\n:- end_bg.\nshort(c1).\n", "9:1: there is no directive 'short'"),
+        (":- render(prolog).\n", "7:4: there is no directive 'render'"),
+        ("show(a, b).\n", "7:1: there is no directive 'show'"),
+        (":- set(classes, [a, X(1)]).\n", "7:22: expected ',' or ']', found '('"),
+    ],
+)
+def test_faults_of_the_frame_are_shown_in_their_line(text: str, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse_bias(MODES + text)
+    assert message in str(caught.value)
