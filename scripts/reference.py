@@ -482,6 +482,7 @@ REMEDIES: Mapping[str, str] = {
     "EngineError": "Read the database's own message; `step` and `sql` say what was being done.",
     "OverflowEngineError": "Give the column a wider type; the statement in the message says which one.",
     "ServerError": "Start the server again or connect anew, and make the call again.",
+    "ServerTimeoutError": "Look whether the server is overloaded or stopped, and call again, or give it longer: `Spark(address, timeout=...)`.",
     "MemoryUsedUpError": "Pass fewer `examples=`, give predicted predicates a scope, or lower `memory_limit` of the database.",
     "MemoryLimitError": "Do what the message says for the clause that it names, or raise `memory_limit`.",
     "GroundingLimitError": "Narrow the clause that the message names, or give a larger `limit=`. `db.count` shows sizes before grounding.",

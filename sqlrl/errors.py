@@ -400,6 +400,10 @@ class ServerError(EngineError):
     """A server of Spark does not answer, or has forgotten the session; nothing in the database was changed."""
 
 
+class ServerTimeoutError(ServerError):
+    """A server of Spark is there, but has answered nothing for as long as it may; nothing in the database was changed."""
+
+
 class MemoryUsedUpError(SqlrlError):
     """The memory of this process is used up, beside what the database may use.
 

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from sqlglot import exp
 
 from sqlrl.catalog.store import Store
-from sqlrl.catalog.views import comment_tables
+from sqlrl.catalog.views import comment_tables, rename_views
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import MigrationError
 from sqlrl.resources import resource, resource_names
@@ -254,6 +254,8 @@ def open_layout(
     script = "\n".join(step.script.rstrip().rstrip(";") + ";" for step in todo)
     store.engine.run_script(f"{script}\n{_stamp(current)}", step=f"migrate from layout {layout} to {current}")
     store.forget()
+    with store.writing():
+        rename_views(store)
     return layout, current
 
 

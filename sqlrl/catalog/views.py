@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from sqlrl.catalog.atoms import PredicateOpening, known_rows
 from sqlrl.catalog.encoding import key_columns
@@ -62,6 +62,49 @@ def readable_views(store: Store, bound: Collection[str], *, only: Collection[str
             _show(store, record, _bound_rows(store, record, record.facts))
         else:
             show_loaded(store, name)
+
+
+def rename_views(store: Store) -> None:
+    """Make views again whose columns have the names of an earlier version: those of sources, where types are known now."""
+    valued, expected = store.valued(), dict[str, tuple[PredicateRecord, list[str]]]()
+    for record in store.predicates().values():
+        if record.readable is not None and record.arguments and None not in record.types:
+            shown = shown_arguments(record, valued=record.predicate in valued)
+            expected[record.readable] = record, [*(["example"] if record.example == "column" else []), *shown]
+    if not expected:
+        return
+    there = _columns(store, expected)
+    stale = [record for view, (record, names) in expected.items() if there[view][: len(names)] != names]
+    for record in stale:
+        if record.facts is not None and _reads(store, str(record.readable), record.facts):
+            _show(store, record, _bound_rows(store, record, record.facts))
+        else:
+            show_loaded(store, record.predicate)
+
+
+def _columns(store: Store, views: Collection[str]) -> dict[str, list[str]]:
+    """Return the columns of views in their order, none of one that is not there."""
+    listed = exp.select(column("table_name"), column("column_name"))
+    listed = listed.from_(exp.Table(this=exp.Anonymous(this="duckdb_columns"))).where(_home(store, views, "table_name"))
+    found: dict[str, list[str]] = {view: [] for view in views}
+    for row in store.rows(listed.order_by(column("column_index")), "list the columns of views"):
+        found[str(row["table_name"])].append(str(row["column_name"]))
+    return found
+
+
+def _reads(store: Store, view: str, table: str) -> bool:
+    """Return whether a view reads a table of ours."""
+    text = exp.select(column("sql")).from_(exp.Table(this=exp.Anonymous(this="duckdb_views")))
+    rows = store.rows(text.where(_home(store, [view], "view_name")), f"look up {view}")
+    return any(
+        read.name == table for row in rows for read in parse_one(str(row["sql"]), dialect="duckdb").find_all(exp.Table)
+    )
+
+
+def _home(store: Store, names: Collection[str], name: str) -> exp.Condition:
+    """Return the condition that a row of a list of DuckDB's is about some of our tables or views."""
+    some = exp.In(this=column(name), expressions=[exp.convert(each) for each in sorted(names)])
+    return exp.and_(column("database_name").eq(store.catalog), column("schema_name").eq(store.schema), some)
 
 
 def _bound_rows(store: Store, record: PredicateRecord, facts: str) -> exp.Select:
@@ -166,9 +209,7 @@ def comment_tables(store: Store, tables: Collection[str]) -> None:
         return
     listed = exp.select(column("table_name"), column("column_name"))
     listed = listed.from_(exp.Table(this=exp.Anonymous(this="duckdb_columns")))
-    home = exp.and_(column("database_name").eq(store.catalog), column("schema_name").eq(store.schema))
-    names = exp.In(this=column("table_name"), expressions=[exp.convert(name) for name in sorted(described)])
-    rows = store.rows(listed.where(exp.and_(home, names)), "list the columns of new tables")
+    rows = store.rows(listed.where(_home(store, described, "table_name")), "list the columns of new tables")
     there = {str(row["table_name"]) for row in rows}
     statements = [
         _comment(store.table(name), "VIEW" if found.view else "TABLE", found.text)

@@ -324,6 +324,16 @@ SparkStorage = Annotated[
         panel=DATA,
     ),
 ]
+SparkTimeout = Annotated[
+    float | None,
+    option(
+        "--spark-timeout",
+        "SECONDS",
+        "How long that server may answer nothing, not even a greeting: 120 seconds if this is left out.",
+        env="SQLRL_SPARK_TIMEOUT",
+        panel=DATA,
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,6 +345,7 @@ class DatabaseOptions:
     memory_limit: MemoryLimit = None  # of the whole process
     spark: SparkAddress = None
     spark_storage: SparkStorage = None  # where that server keeps tables
+    spark_timeout: SparkTimeout = None
 
     @property
     def engine(self) -> Spark | None:
@@ -345,9 +356,10 @@ class DatabaseOptions:
                     "--spark-storage is where a server keeps tables: name the server, --spark sc://host:port"
                 )
             return None
-        from sqlrl.engine.spark.server import Spark
+        from sqlrl.engine.spark.server import TIMEOUT, Spark
 
-        return Spark(self.spark, storage=self.spark_storage or None)
+        timeout = TIMEOUT if self.spark_timeout is None else self.spark_timeout
+        return Spark(self.spark, storage=self.spark_storage or None, timeout=timeout)
 
 
 # ---- groups -------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ OPTIONS: dict[str, str] = {
     **{name: f"--{name.replace('_', '-')}" for name in _SAME},
     "constants": "--rename", "hidden": "--open", "empty": "--closed", "other": "--against",
     "fraction": "--holdout", "by": "--holdout-by", "tables": "--table", "scopes": "--scope-table", "target": "--query", "predicate": "--query",
-    "storage": "--spark-storage",
+    "storage": "--spark-storage", "timeout": "--spark-timeout",
 }  # fmt: skip
 """The options that parameters are; those of a learner are added once its declarations are loaded (`name_options`)."""
 
@@ -53,6 +53,7 @@ PHRASES: Mapping[str, str] = {
     "--untrusted, folder=": "--untrusted",
     ": if it is a variable of Python, pass the object itself, without quotes": "",
     'Spark(address, storage="..."), or a greater resident=': "--spark-storage FOLDER",
+    "Spark(address, timeout=...)": "--spark-timeout SECONDS",
     "False": "false",
     "None": "none",
     "True": "true",

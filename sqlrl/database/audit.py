@@ -17,7 +17,7 @@ from sqlglot import exp
 from sqlrl import markup
 from sqlrl.catalog.examples import example_source
 from sqlrl.catalog.layout import Layout, PredicateInfo
-from sqlrl.catalog.views import shown_arguments
+from sqlrl.catalog.views import rename_views, shown_arguments
 from sqlrl.database.folds import Folds, folded_atoms, kept_folds, read_folds
 from sqlrl.database.holdout import bound_by_data, check_seed
 from sqlrl.engine.nodes import column, union_all
@@ -212,6 +212,9 @@ def audit(
         if model is not None:
             session.catalog.declare(model)
         layout = bound_by_data(session, target)
+        # A file may have been brought to its layout by a version that left its views.
+        with session.catalog.store.writing():
+            rename_views(session.catalog.store)
         info = layout.predicates[target]
         chosen = read_folds(session, layout, info, folds, train, test, int(random_state))
         run, clock = Run(session.records), time.perf_counter()

@@ -30,8 +30,6 @@ from sqlrl.plan.plain_tables import (
     harmless,
     plain_layout,
     step_table,
-    text,
-    values,
     with_steps,
 )
 from sqlrl.plan.probabilities import block_of, log_odds_steps, probability
@@ -307,7 +305,7 @@ def _written(
     plain, helper_steps = _with_helpers(plain, _helpers(program), program, names)
     target = plain.layout.predicates[info.name]
     steps = [*plain.steps, *helper_steps]
-    steps += evidence_steps(plain.layout, info.name, _scored(program, chosen, info.name), names)
+    steps += evidence_steps(plain, info.name, _scored(program, chosen, info.name), names)
     steps.append(score_step(target, steps[-1].name, names))
     rule = next((rule for rule in program.blocks if rule.predicate == info.name), None)
     given = next(p.facts is not None for p in data.predicates if p.info.name == info.name)
@@ -334,12 +332,9 @@ def _with_helpers(
         instance, bound, slots, columns = bind_definition(layout, helper.variables, helper.definition)
         parameters = None
         if instance.arguments:
-            constants = [text(term.name) for term in instance.arguments if isinstance(term, Constant)]
-            rows = NamedStep(
-                names.free("constants"), values([constants]), "", tuple(f"k{i}" for i in range(len(constants)))
-            )
-            steps.append(rows)
-            parameters = step_table(rows.name)
+            constants = [term.name for term in instance.arguments if isinstance(term, Constant)]
+            steps += plain.constants.steps("constants", [constants], instance.shape.parameters, names)
+            parameters = step_table(steps[-1].name)
             bound = bind(instance.shape, layout, parameters=parameters)
         witnesses = Conjunction.of(instance.shape.exists[0], slots[: len(columns)])
         true = holding(bound, witnesses, OBSERVED, parameters=parameters, prefix="t")
@@ -419,12 +414,7 @@ def _read_tables(tables: ViewTables, query: exp.Query) -> dict[str, str]:
                 continue
             name = source.relation.sql(tables.dialect)
             if name in read:
-                parts = [
-                    *source.arguments,
-                    *([source.example] if source.example else []),
-                    *([source.truth] if source.truth else []),
-                ]
-                columns = dict.fromkeys(c.sql(tables.dialect) for part in parts for c in part.find_all(exp.Column))
+                columns = dict.fromkeys(c.sql(tables.dialect) for c in source.columns)
                 loaded = tables.sources.get((p.info.name, "fact"))
                 derived = (
                     ", which rules define: fill it with what they say" if loaded and loaded.kind == "definition" else ""

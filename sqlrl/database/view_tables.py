@@ -15,12 +15,12 @@ from sqlrl.catalog.image import PredicateRecord, SourceRecord, TypeRecord
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.views import unique_name
-from sqlrl.engine.nodes import cast, column, named, table, union_all
+from sqlrl.engine.nodes import cast, column, integer, named, table, union_all
 from sqlrl.errors import InputError, Parameter, Phrase, UnsupportedError, Written
 from sqlrl.ground.program import Program
 from sqlrl.logic.bins import piece_names
-from sqlrl.plan.plain_tables import PlainData, PlainLayout, PlainPredicate, PlainTable, text
-from sqlrl.plan.scoring import number as double
+from sqlrl.plan.number_names import NumberName, exact_number, not_nan, number_name
+from sqlrl.plan.plain_tables import Constants, PlainData, PlainLayout, PlainPredicate, PlainTable, text
 from sqlrl.plan.view_options import SQLOptions
 from sqlrl.training.session import Query, Session
 from sqlrl.wording import did_you_mean, nearest_names, shortened
@@ -28,9 +28,6 @@ from sqlrl.wording import did_you_mean, nearest_names, shortened
 MOST_LISTED = 10_000
 """So many constants of a type that no table has, but labels, stand in a view at the most."""
 
-
-_WHOLE = 9e15
-"""Below this every whole number is a double of its own."""
 
 _PARTS = ("this", "db", "catalog")
 """What the name of a table consists of."""
@@ -48,6 +45,7 @@ class ViewTables:
         self.source = example_source(self.store)
         self.types = self.store.types()
         self.excess: dict[str, str] = {}
+        self.doubles: dict[str, bool] = {}
         self._check_names()
         self.predicates = [self._predicate(info) for info in self.layout.predicates.values()]
         model = program.model
@@ -177,7 +175,8 @@ class ViewTables:
         options = next((each for each in loads if len(each.kinds) == len(info.types)), LoadOptions())
         kinds = options.kinds or ["text"] * len(info.types)
         arguments = tuple(
-            _constant(column(names[f"a{i}"]), self.types[kind], kinds[i], options) for i, kind in enumerate(info.types)
+            self._constant(column(names[f"a{i}"]), f"sqlrl_a{i}", self.types[kind], kinds[i], options)
+            for i, kind in enumerate(info.types)
         )
         example = None
         if info.example_column:
@@ -276,33 +275,66 @@ class ViewTables:
             self.listed,
             self.layout.example_type,
             self.examples_listed() if in_column else (),
+            Constants(self.dialect, self.doubles),
         )
 
+    def _constant(
+        self, value: exp.Column, prefix: str, record: TypeRecord, kind: str, options: LoadOptions
+    ) -> exp.Expression | NumberName:
+        """Return the constant that a column of a user's table holds; of a type that is cut into bins, the bin of its number."""
+        if record.edges is not None:
+            return self._bin(value, record)
+        # Texts of a `kind` (`catalog.values.column_kind`) differ between databases: 2.0 is 2, and true is true. What the load renamed is
+        # renamed here, too.
+        double = kind == "float"
+        if double and not record.numeric and self.dialect == "duckdb":
+            named = _expression(renamed(_double_of_duckdb(value), options))
+            return NumberName(value, (), named, not_nan(value, self.dialect))
+        if double or kind == "decimal" or (record.numeric and kind == "text"):
+            whole = record.numeric or not double
+            if double:
+                self.doubles[record.type] = whole
+            # SQLite has no decimals: a column of them holds doubles.
+            found = number_name(
+                value,
+                prefix,
+                self.dialect,
+                double=double or (kind == "decimal" and self.dialect == "sqlite"),
+                whole=whole,
+            )
+            return found.with_name(_expression(renamed(found.name, options)))
+        return _expression(renamed(_text(value, kind), options))
 
-def _constant(value: exp.Column, record: TypeRecord, kind: str, options: LoadOptions) -> exp.Expression:
-    """Return the constant that a column of a user's table holds, as text; of a type that is cut into bins, the bin of its number."""
-    number = cast(value.copy(), "DOUBLE")
-    if record.edges is not None:
-        names = piece_names(record.type, record.bins)
+    def _bin(self, value: exp.Column, record: TypeRecord) -> exp.Expression:
+        """Return the bin of a number."""
+        number, names = cast(value.copy(), "DOUBLE"), piece_names(record.type, record.bins)
         piece = exp.Case().when(exp.Is(this=value.copy(), expression=exp.null()), exp.null())
         for edge, name in zip(record.bins, names, strict=False):
-            piece = piece.when(exp.LT(this=number.copy(), expression=double(edge)), text(name))
+            below = exp.LT(this=number.copy(), expression=exact_number(edge, self.dialect))
+            piece = piece.when(below, text(name))
         return piece.else_(text(names[-1]))
-    # Texts of a `kind` (`catalog.values.column_kind`) differ between databases: 2.0 is 2, and true is true. What the load renamed is renamed
-    # here, too.
-    return _expression(renamed(_text(value, kind), options))
 
 
 def _text(value: exp.Column, kind: str) -> exp.Expression:
-    """Return the text of a value of some kind as the catalog writes it."""
-    number = cast(value.copy(), "DOUBLE")
-    if kind in ("float", "decimal"):
-        small = exp.LT(this=exp.Abs(this=number.copy()), expression=double(_WHOLE))
-        whole = exp.And(this=small, expression=exp.EQ(this=number.copy(), expression=exp.Floor(this=number.copy())))
-        return exp.Case().when(whole, cast(cast(number.copy(), "BIGINT"), "TEXT")).else_(cast(number.copy(), "TEXT"))
+    """Return the text of a value of some kind, not a number, as the catalog writes it."""
     if kind == "boolean":
         return exp.Case().when(value.copy(), text("true")).when(exp.Not(this=value.copy()), text("false"))
-    return cast(value, "TEXT")
+    plain = cast(value, "TEXT")
+    if kind == "time":
+        # A timestamp at midnight is the date.
+        clock = exp.Substring(this=plain, start=integer(11), length=integer(99))
+        day = exp.Substring(this=plain.copy(), start=integer(1), length=integer(10))
+        return exp.Case().when(exp.EQ(this=clock, expression=text(" 00:00:00")), day).else_(plain.copy())
+    return plain
+
+
+def _double_of_duckdb(value: exp.Column) -> exp.Expression:
+    """Return the text of a double in DuckDB, whose text is the name but of whole numbers."""
+    number = cast(value, "DOUBLE")
+    small = exp.LT(this=exp.Abs(this=number), expression=exact_number(2.0**53, "duckdb"))
+    whole = exp.And(this=small, expression=exp.EQ(this=number.copy(), expression=exp.Floor(this=number.copy())))
+    integral = cast(cast(number.copy(), "BIGINT"), "TEXT")
+    return exp.Case().when(whole, integral).else_(cast(number.copy(), "TEXT"))
 
 
 def _expression(node: exp.Expr) -> exp.Expression:

@@ -13,7 +13,8 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
-from sqlrl.engine.nodes import aliased_table, column, conjunction, cte, integer, join, named, subquery, table
+from sqlrl.engine.nodes import aliased_table, cast, column, conjunction, cte, integer, join, named, subquery, table
+from sqlrl.plan.number_names import Layer, NumberName, exact_number, layered, named_double, number_name
 from sqlrl.plan.sources import argument_columns, selected
 
 KNOWN = "known"
@@ -28,7 +29,8 @@ class PlainTable:
     """A user's table, and how facts stand in it."""
 
     relation: exp.Table
-    arguments: tuple[exp.Expression, ...]  # The constant of each argument as text, over the columns of the table.
+    # The constant of each argument as text, over the columns of the table.
+    arguments: tuple[exp.Expression | NumberName, ...]
     example: exp.Expression | None = None  # The example as text, where it stands in a column of its own.
     truth: exp.Expression | None = None  # The condition under which a row is true; None: all are.
 
@@ -38,7 +40,37 @@ class PlainTable:
         found: list[exp.Expression] = []
         if self.example is not None:
             found.append(named(self.example.copy(), "example"))
-        return found + [named(argument.copy(), f"a{i}") for i, argument in enumerate(self.arguments)]
+        texts = [each.name if isinstance(each, NumberName) else each for each in self.arguments]
+        return found + [named(argument.copy(), f"a{i}") for i, argument in enumerate(texts)]
+
+    @property
+    def layers(self) -> list[Layer]:
+        """What numbers are computed from, one layer after the other."""
+        return list(layered([each for each in self.arguments if isinstance(each, NumberName)]))
+
+    @property
+    def columns(self) -> list[exp.Column]:
+        """The columns of the table that are read."""
+        return _columns([*self._known, *([self.truth] if self.truth is not None else [])])
+
+    @property
+    def conditions(self) -> list[exp.Expression]:
+        """What is true of a row that has all its values."""
+        found: list[exp.Expression] = [
+            exp.Not(this=exp.Is(this=each.copy(), expression=exp.null())) for each in _columns(self._known)
+        ]
+        numbers = (each.present for each in self.arguments if isinstance(each, NumberName))
+        return found + [each.copy() for each in numbers if each is not None]
+
+    @property
+    def _known(self) -> list[exp.Expression]:
+        example = [self.example] if self.example is not None else []
+        return [*example, *(each.value if isinstance(each, NumberName) else each for each in self.arguments)]
+
+
+def _columns(parts: Iterable[exp.Expression]) -> list[exp.Column]:
+    """Return the columns of some expressions, each once."""
+    return list(dict.fromkeys(found for part in parts for found in part.find_all(exp.Column)))
 
 
 @dataclass(frozen=True)
@@ -49,6 +81,70 @@ class PlainPredicate:
     facts: PlainTable | None  # The facts of a closed predicate; of an open one what is given. None: nothing is.
     scope: PlainTable | None = None  # The tuples of an open predicate that have atoms; None: all that its types allow.
     example: int | None = None  # The argument that is the example.
+
+
+@dataclass(frozen=True)
+class Constants:
+    """How the constants that a model names stand in a view: as texts; as numbers, which the database names, where its columns hold doubles."""
+
+    dialect: str = "duckdb"
+    # The types of which some column holds doubles: whether whole numbers of it are named by their digits at any size.
+    doubles: Mapping[str, bool] = field(default_factory=dict)
+
+    def steps(
+        self,
+        name: str,
+        rows: Sequence[Sequence[str]],
+        kinds: Sequence[str],
+        names: StepNames,
+        says: str = "",
+        weights: Sequence[exp.Expression] | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> list[NamedStep]:
+        """Return steps, the last of which has a row for each of some rows of constants of types: `weight` if there are any, then `k0`, `k1`..."""
+        columns = columns or [f"k{i}" for i in range(len(kinds))]
+        led = ["weight"] if weights is not None else []
+        known = [
+            [None if self._as_text(kind) else named_double(c) for c, kind in zip(row, kinds, strict=True)]
+            for row in rows
+        ]
+        numbers = [i for i in range(len(kinds)) if any(row[i] is not None for row in known)]
+        filled = []
+        for place, row in enumerate(rows):
+            found = [weights[place]] if weights is not None else []
+            doubles = [self._number(known[place][i]) for i in numbers]
+            filled.append([*found, *map(text, row), *doubles, *([integer(place)] if numbers else [])])
+        # Rows stay distinct.
+        taken = (*led, *columns, *(f"{columns[i]}_double" for i in numbers), *(["place"] if numbers else []))
+        written = NamedStep(names.free(name), values(filled), says, taken)
+        if not numbers:
+            return [written]
+        found_names = {
+            i: number_name(
+                column(f"{columns[i]}_double"), columns[i], self.dialect, double=True, whole=self.doubles[kinds[i]]
+            )
+            for i in numbers
+        }
+        read = [column(each) for each in taken]
+        layers = list(layered(list(found_names.values())))
+        steps = [written, *layer_steps(cte(written.name), read, layers, name, names)]
+        outputs: list[exp.Expression] = [*map(column, led)]
+        for i, each in enumerate(columns):
+            value: exp.Expression = column(each)
+            if i in found_names:
+                none = exp.Is(this=column(f"{each}_double"), expression=exp.null())
+                value = named(exp.Case().when(none, column(each)).else_(found_names[i].name.copy()), each)
+            outputs.append(value)
+        last = exp.select(*outputs).from_(cte(steps[-1].name))
+        says, once = "numbers named as those of columns", self.dialect != "spark"
+        return [*steps, NamedStep(names.free(f"{name}_named"), last, says, once=once)]
+
+    def _as_text(self, kind: str) -> bool:
+        # What DuckDB prints is the name.
+        return self.dialect == "duckdb" or kind not in self.doubles
+
+    def _number(self, value: float | None) -> exp.Expression:
+        return cast(exp.null(), "DOUBLE") if value is None else exact_number(value, self.dialect)
 
 
 @dataclass(frozen=True)
@@ -64,6 +160,8 @@ class PlainData:
     example_type: str | None = None
     # Examples that are there whatever the tables hold, where they stand in a column of their own.
     examples: tuple[str, ...] = ()
+    # How constants stand in a view.
+    constants: Constants = field(default_factory=Constants)
 
     @property
     def in_column(self) -> bool:
@@ -98,12 +196,13 @@ class NamedStep:
     query: exp.Query | exp.Values
     says: str = ""
     columns: tuple[str, ...] = ()  # Given where the query names none, as VALUES.
+    once: bool = False  # Whether the database is told to compute it once.
 
     def node(self) -> exp.CTE:
         """Return the step as it stands in a WITH."""
         columns = [exp.to_identifier(name, quoted=True) for name in self.columns]
         alias = exp.TableAlias(this=exp.to_identifier(self.name, quoted=True), columns=columns)
-        found = exp.CTE(this=self.query.copy(), alias=alias)
+        found = exp.CTE(this=self.query.copy(), alias=alias, materialized=self.once or None)
         if self.says:
             found.add_comments([harmless(self.says)])
         return found
@@ -157,6 +256,7 @@ class PlainLayout:
     steps: tuple[NamedStep, ...]
     # By type the step of the constants that are there whatever the tables hold; by `""` that of such examples.
     listed: Mapping[str, str] = field(default_factory=dict)
+    constants: Constants = field(default_factory=Constants)
 
 
 def plain_layout(data: PlainData, names: StepNames) -> PlainLayout:
@@ -194,7 +294,7 @@ class _Builder:
             for kind in self.data.types
         }  # fmt: skip
         layout = Layout(predicates, types, self.data.example_type, step_table(self.examples), 1, ("", ""), sized=False)
-        return PlainLayout(layout, tuple(self.steps), self.listed)
+        return PlainLayout(layout, tuple(self.steps), self.listed, self.data.constants)
 
     def _add(self, name: str, query: exp.Query | exp.Values, says: str, columns: tuple[str, ...] = ()) -> str:
         step = NamedStep(self.names.free(name), query, says, columns)
@@ -206,10 +306,21 @@ class _Builder:
     def _known(self, predicate: PlainPredicate) -> None:
         info, name = predicate.info, predicate.info.name
         what, says = ("given", f"what is given of {name}") if info.open else ("facts", f"facts of {name}")
-        self.facts[name] = self._add(f"{name}_{what}", _rows(predicate), says)
+        self.facts[name] = self._add(f"{name}_{what}", self._rows(predicate), says)
         if predicate.scope is not None:
             scope = replace(predicate, facts=replace(predicate.scope, truth=None), info=replace(info, open=False))
-            self.scopes[name] = self._add(f"{name}_scope", _rows(scope), f"tuples of {name} that have an atom")
+            self.scopes[name] = self._add(f"{name}_scope", self._rows(scope), f"tuples of {name} that have an atom")
+
+    def _rows(self, predicate: PlainPredicate) -> exp.Select:
+        """Select the distinct facts of a predicate, after the steps that name its numbers."""
+        found = predicate.facts
+        layers = [] if found is None else found.layers
+        if found is None or not layers:
+            return _rows(predicate)
+        name = predicate.info.name
+        steps = layer_steps(found.relation.copy(), found.columns, layers, name, self.names, found.conditions)
+        self.steps += steps
+        return _rows(replace(predicate, facts=replace(found, relation=cte(steps[-1].name))))
 
     def _constants_of(self, kind: str) -> None:
         parts: list[exp.Query] = []
@@ -219,7 +330,11 @@ class _Builder:
                     parts.append(exp.select(named(column(f"a{i}"), "id")).from_(cte(name)))
         listed = self.data.listed.get(kind, ())
         if listed:
-            rows = self._add(f"{kind}_listed", values([text(c)] for c in listed), f"constants of {kind}", ("id",))
+            steps = self.data.constants.steps(
+                f"{kind}_listed", [(c,) for c in listed], [kind], self.names, f"constants of {kind}", columns=["id"]
+            )
+            self.steps += steps
+            rows = steps[-1].name
             self.listed[kind] = rows
             parts.append(exp.select(column("id")).from_(cte(rows)))
         self.constants[kind] = self._add(f"{kind}_constants", _union(parts, ["id"]), f"all constants of {kind}")
@@ -313,20 +428,42 @@ class _Builder:
         return exp.select(*selected(names, "s")).from_(subquery(rows, "s")).where(absent)
 
 
+def layer_steps(
+    relation: exp.Table,
+    columns: Sequence[exp.Column],
+    layers: Sequence[Layer],
+    name: str,
+    names: StepNames,
+    conditions: Sequence[exp.Expression] = (),
+) -> list[NamedStep]:
+    """Return steps that add the columns of some layers to the distinct rows of a relation, each to the one before."""
+    steps: list[NamedStep] = []
+    outputs: list[exp.Column | exp.Alias] = list(columns)
+    for layer in layers:
+        query = exp.select(*(each.copy() for each in (*outputs, *layer.columns))).from_(aliased_table(relation, "t"))
+        where = None if steps else conjunction(conditions)
+        query = query if where is None else query.where(where)
+        for found in query.find_all(exp.Column):
+            found.set("table", exp.to_identifier("t", quoted=True))
+        says = "" if steps else "digits of its numbers, to be written as sqlrl does"
+        query = query.distinct(distinct=not steps)
+        steps.append(NamedStep(names.free(f"{name}_numbers"), query, says, once=layer.once))
+        relation = cte(steps[-1].name)
+        outputs += [column(each.alias) for each in layer.columns]
+    return steps
+
+
 def _rows(predicate: PlainPredicate) -> exp.Select:
     """Select the distinct facts of a predicate; of an open one what is given, with its truth."""
     info, found = predicate.info, predicate.facts
     outputs = found.keys if found is not None else [named(_no_text(), name) for name in argument_columns(info)]
-    read = [each for output in outputs for each in output.find_all(exp.Column)]
     if info.open:
         one = exp.Case().when(found.truth.copy(), integer(1)).else_(integer(0)) if found and found.truth else integer(1)
         outputs = [*outputs, named(one, KNOWN)]
     query = exp.select(*(outputs or [named(integer(1), "one")])).distinct()
     if found is None:
         return query.where(exp.false())
-    conditions: list[exp.Expression] = [
-        exp.Not(this=exp.Is(this=each.copy(), expression=exp.null())) for each in dict.fromkeys(read)
-    ]
+    conditions = [] if found.layers else found.conditions
     if found.truth is not None and not info.open:
         conditions.append(found.truth.copy())
     where = conjunction(conditions)

@@ -16,8 +16,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.engine.nodes import cast, column, cte, integer, named, subquery, union_all
+from sqlrl.plan.number_names import number
 from sqlrl.plan.plain_tables import NamedStep, StepNames, given_true
-from sqlrl.plan.scoring import AMOUNT, MUST, MUST_NOT, atom_columns, number
+from sqlrl.plan.scoring import AMOUNT, MUST, MUST_NOT, atom_columns
 from sqlrl.plan.sources import argument_columns
 
 STEEP = 700.0

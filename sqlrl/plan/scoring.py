@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.engine.nodes import cast, column, cte, integer, named, table, union_all
 from sqlrl.logic.shapes import Shape
 from sqlrl.plan.body import QueryBody
 from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.grounding import clause_body, may_merge, multiplicity_column, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
-from sqlrl.plan.plain_tables import NamedStep, StepNames, step_table, text, values
+from sqlrl.plan.number_names import number
+from sqlrl.plan.plain_tables import NamedStep, PlainLayout, StepNames, step_table
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import argument_columns
 
@@ -42,28 +43,23 @@ class ScoredClauses:
         return self.rows[0][0] is None
 
 
-def number(value: float) -> exp.Expression:
-    """Return a number as a literal that every database reads as the same double, never as a decimal."""
-    digits = repr(abs(float(value))).upper()
-    literal = exp.Literal(this=digits if "E" in digits else f"{digits}E0", is_string=False)
-    return exp.Neg(this=literal) if value < 0 else literal
-
-
 def atom_columns(info: PredicateInfo) -> tuple[str, ...]:
     """Return the columns that identify an atom: the example if it has one, then the arguments; `one` if there are none."""
     return argument_columns(info) or ("one",)
 
 
-def evidence_steps(layout: Layout, target: str, clauses: Sequence[ScoredClauses], names: StepNames) -> list[NamedStep]:
+def evidence_steps(
+    plain: PlainLayout, target: str, clauses: Sequence[ScoredClauses], names: StepNames
+) -> list[NamedStep]:
     """Return steps, the last with what clauses say of a target's atoms: the columns of an atom, `log_odds`, `must` and `must_not`."""
-    info, steps = layout.predicates[target], list[NamedStep]()
+    info, steps = plain.layout.predicates[target], list[NamedStep]()
     assert info.atoms is not None
     keys = atom_columns(info)
     # An atom of which no clause says anything has a row, too: so no outer join is needed, for which SQLite would build no index.
     nothing = exp.select(*map(column, keys), *_amounts(number(0.0), 0, 0)).from_(table(info.atoms))
     parts: list[exp.Query] = [nothing]
     for place, each in enumerate(clauses, 1):
-        found, part = _clause_steps(layout, each, f"rule_{place}", keys, names)
+        found, part = _clause_steps(plain, each, f"rule_{place}", keys, names)
         steps += found
         parts.append(part)
     # There is a row for each clause and atom, and one for each atom.
@@ -81,18 +77,17 @@ def _amounts(amount: exp.Expression, must: int, must_not: int) -> list[exp.Expre
 
 
 def _clause_steps(
-    layout: Layout, clauses: ScoredClauses, name: str, keys: tuple[str, ...], names: StepNames
+    plain: PlainLayout, clauses: ScoredClauses, name: str, keys: tuple[str, ...], names: StepNames
 ) -> tuple[list[NamedStep], exp.Select]:
     """Return the steps of the clauses of a shape, and the query of what they say."""
     steps, parameters = list[NamedStep](), None
     if clauses.shape.parameters:
-        constants = [f"k{i}" for i in range(len(clauses.shape.parameters))]
-        rows = [[*([] if w is None else [number(w)]), *map(text, found)] for w, found in clauses.rows]
-        columns = (*([] if clauses.hard else ["weight"]), *constants)
         says = "constants of the clauses, each with its weight" if not clauses.hard else "constants of the clauses"
-        steps.append(NamedStep(names.free(f"{name}_constants"), values(rows), says, columns))
-        parameters = step_table(steps[0].name)
-    bound = bind(clauses.shape, layout, parameters=parameters)
+        weights = None if clauses.hard else [number(w) for w, _ in clauses.rows if w is not None]
+        rows = [found for _, found in clauses.rows]
+        steps += plain.constants.steps(f"{name}_constants", rows, clauses.shape.parameters, names, says, weights)
+        parameters = step_table(steps[-1].name)
+    bound = bind(clauses.shape, plain.layout, parameters=parameters)
     (literal,) = open_literals(bound)
     query, inner = _atoms_spoken_for(bound, keys, hard=clauses.hard)
     for step_name, step in inner:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from sqlrl.engine.nodes import table
 from sqlrl.engine.spark.engine import SparkEngine
 from sqlrl.engine.spark.mirror import Mirror
 from sqlrl.engine.spark.server import Server, Spark
-from sqlrl.errors import ConflictError, EngineError, InputError, ServerError
+from sqlrl.errors import ConflictError, EngineError, InputError, ServerError, ServerTimeoutError
 from tests.spark import connected, server
 
 MODEL = sqlrl.parse_mln(
@@ -150,6 +151,108 @@ def test_a_server_that_dies_and_comes_back(tmp_path: Path) -> None:
         db.close()
     with sqlrl.connect(file) as alone:
         assert alone.predict(MODEL).table().to_arrow().to_pydict() == before
+
+
+@pytest.mark.parametrize("idle", [0.0, 60.0])
+def test_a_server_that_is_started_again_unseen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, idle: float) -> None:
+    """It takes the session for a new one: a call fails by name at the most, the next one goes on, and closing never fails."""
+    monkeypatch.setattr("sqlrl.engine.spark.server.IDLE", idle)
+    with server() as address:
+        port = int(address.rpartition(":")[2])
+        db = sqlrl.connect(engine=Spark(address, storage=tmp_path, resident=1), progress=False)
+        db.load("Friends", PEOPLE)
+        before = world(db)
+    with server(port):
+        if idle:
+            # As soon after the call before it that nothing was looked at.
+            with pytest.raises(ServerError, match=r"was started again.*\n.*call again, which begins a new session"):
+                world(db)
+        assert world(db) == before
+    with server(port):
+        db.close()
+
+
+class Proxy:
+    """A way to a server that can be blocked: what is sent then stays under way; so do new connections, if `anew`."""
+
+    def __init__(self, address: str, *, anew: bool = True) -> None:
+        self.port, self.anew = int(address.rpartition(":")[2]), anew
+        self.open = threading.Event()
+        self.open.set()
+        self.sockets = [socket.create_server(("127.0.0.1", 0))]
+        self.address = f"sc://127.0.0.1:{self.sockets[0].getsockname()[1]}"
+        self.threads = [threading.Thread(target=self._accept, daemon=True)]
+        self.threads[0].start()
+
+    def close(self) -> None:
+        self.open.set()
+        for each in self.sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:
+            thread.join()
+        for each in self.sockets:
+            each.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                ends = [self.sockets[0].accept()[0], socket.create_connection(("127.0.0.1", self.port))]
+                self.sockets += ends
+                blocked = self.anew or self.open.is_set()
+                for one, other in (ends, ends[::-1]):
+                    thread = threading.Thread(target=self._pass, args=(one, other, blocked), daemon=True)
+                    self.threads.append(thread)
+                    thread.start()
+
+    def _pass(self, one: socket.socket, other: socket.socket, blocked: bool) -> None:
+        with suppress(OSError):
+            while data := one.recv(65536):
+                if blocked:
+                    self.open.wait()
+                other.sendall(data)
+            other.shutdown(socket.SHUT_WR)
+
+
+@pytest.mark.slow
+def test_a_server_that_answers_nothing_is_given_up() -> None:
+    # It is waited for twice, and at closing, three seconds each.
+    with server() as address, closing(Proxy(address)) as proxy:
+        db = sqlrl.connect(engine=Spark(proxy.address, timeout=3), progress=False)
+        db.load("Friends", PEOPLE)
+        before = world(db)
+        proxy.open.clear()
+        for _ in range(2):
+            with pytest.raises(ServerTimeoutError, match=r"answered nothing for 3 s\n.*timeout=\.\.\."):
+                world(db)
+        proxy.open.set()
+        assert world(db) == before
+        proxy.open.clear()
+        db.close()
+
+
+@pytest.mark.slow
+def test_a_server_that_never_greeted_is_given_up() -> None:
+    # A socket to which nobody listens takes connections, and says nothing; it is waited for three seconds.
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        address = f"sc://127.0.0.1:{nobody.getsockname()[1]}"
+        with pytest.raises(ServerTimeoutError, match=r"connect to Spark: .*answered nothing for 3 s"):
+            sqlrl.connect(engine=Spark(address, timeout=3))
+
+
+@pytest.mark.slow
+def test_a_query_may_take_longer_than_a_server_may_be_silent() -> None:
+    # The answer comes after ten seconds, while the server greets new connections.
+    with (
+        server() as address,
+        closing(Proxy(address, anew=False)) as proxy,
+        closing(Server(Spark(proxy.address, timeout=4))) as session,
+    ):
+        proxy.open.clear()
+        later = threading.Timer(10, proxy.open.set)
+        later.start()
+        assert session.fetch("SELECT 1 AS one", step="count").to_pylist() == [{"one": 1}]
+        later.join()
 
 
 @pytest.mark.slow

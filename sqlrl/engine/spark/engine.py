@@ -110,6 +110,9 @@ class SparkEngine:
                 self.drop_table(name, step="drop the tables of a session")
             while self._tables.files and not self.server.lost:
                 self.server.hide(self._tables.files.popitem()[1], step="drop the tables of a session")
+        except ServerError as error:
+            # They went with the session.
+            logger.debug("the tables of a session could not be dropped: %s", error)
         finally:
             self.server.close()
 

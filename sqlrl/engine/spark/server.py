@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
+import threading
 import time
 import uuid
 import warnings
@@ -19,7 +21,17 @@ from sqlrl import markup
 from sqlrl.engine.dialects import OVERFLOW
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.main_module import named_main
-from sqlrl.errors import EngineError, InputError, OverflowEngineError, Parameter, Phrase, ServerError, SqlrlError, brief
+from sqlrl.errors import (
+    EngineError,
+    InputError,
+    OverflowEngineError,
+    Parameter,
+    Phrase,
+    ServerError,
+    ServerTimeoutError,
+    SqlrlError,
+    brief,
+)
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
@@ -45,6 +57,8 @@ FROM (SELECT x, ROW_NUMBER() OVER (ORDER BY x) AS n FROM (SELECT EXPLODE(ARRAY(1
 """A query with every function of Spark's that plans have: a server is asked before any work whether it knows them."""
 
 _STORAGE = 'Spark(address, storage="..."), or a greater resident='
+_UNCHANGED = "Nothing in the database was changed by this call."
+_LONGER = "Spark(address, timeout=...)"
 _ADDRESS = re.compile(r"sc://(\[[0-9A-Fa-f:.]+\]|[^\s/:;?@\[\]]+)(:\d+)?(/(;.*)?)?")
 _SECRET = re.compile(r"(?<=://)[^/;?]*@|/?[;?].*", re.DOTALL)
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]+:/")
@@ -52,6 +66,10 @@ _LACKS = re.compile(r"unknown function:? *`?(?P<sail>\w+)|UNRESOLVED_ROUTINE\].*
 _DETAILS = re.compile(r'details = "(.*?)(?:;|"$)', re.MULTILINE)
 _LOST = re.compile(r"INVALID_HANDLE\.SESSION_|incorrect server side session identifier|session \S+ is not running")
 """What a server says of a session that it has not, or the client of one that is another one."""
+_FORGOTTEN = re.compile(
+    r"not found.*\bsqlrl_\d+|TABLE_OR_VIEW_NOT_FOUND.*\bsqlrl_\d+|\bsqlrl_\d+.*cannot be found", re.IGNORECASE
+)
+"""What a server says that was started again, and takes the session for a new one: it has none of the views."""
 _OVERFLOW = re.compile(
     rf"{OVERFLOW}|ARITHMETIC_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|(?i:arithmetic overflow|overflow happened)"
 )
@@ -66,6 +84,9 @@ _NOISE = (r"\[RETRIES_EXCEEDED\]", "PySpark does not yet fully support pandas")
 
 IDLE = 5.0
 """Seconds without a call after which a session may have been forgotten: servers end those that are idle, some after minutes."""
+
+TIMEOUT = 120.0
+"""Seconds that a server may answer nothing, not even a greeting, while it is to do something."""
 
 RETRIES = 6
 """How often a call is repeated that did not reach the server, over about 10 seconds; the client's own 15 take 10 minutes."""
@@ -91,6 +112,9 @@ class Spark:
     dictionary : int
         Of data that are encoded on the server (`ServerFiles`), types of no more constants have their names in the database, too. Those of
         larger types stay in the storage, where they are looked up for what is shown.
+    timeout : float
+        Seconds after which a call is given up with a `ServerTimeoutError` if the server answers nothing, not even that it is there. A query
+        that runs longer goes on as long as the server greets new connections; so do all calls of a session of yours, whose client decides.
 
     Examples
     --------
@@ -105,6 +129,7 @@ class Spark:
     storage: str | Path | None = None
     resident: int = RESIDENT
     dictionary: int = DICTIONARY
+    timeout: float = TIMEOUT
 
     def __post_init__(self) -> None:
         if isinstance(self.address, str) and not _ADDRESS.fullmatch(self.address):
@@ -130,6 +155,9 @@ class Spark:
             whole: object = getattr(self, name)
             if not isinstance(whole, int) or isinstance(whole, bool) or whole < 0:
                 raise InputError(f"{Parameter(name, whole)} must be a whole number of {what}, 0 or more.")
+        seconds: object = self.timeout
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds < math.inf:
+            raise InputError(f"{Parameter('timeout', seconds)} must be a number of seconds above 0.")
 
     @property
     def folder(self) -> str | None:
@@ -166,6 +194,8 @@ class Server:
         self._tag = f"sqlrl-{uuid.uuid4().hex}"
         self._failures: tuple[type[Exception], ...] = ()
         self._asked = time.monotonic()
+        # Whether the call at work was given up, as the server answers nothing.
+        self._silent = False
         self.open()
 
     def open(self) -> None:
@@ -190,27 +220,30 @@ class Server:
                     f"your session of Spark has {_ANSI} off, under which numbers that do not fit are NULL: set it to true, or give an address."
                 )
             self._check()
+            self.run(lambda: self.session.conf.set(self._mark, "open"), "mark your session of Spark", self._mark)
             return
 
         def opened() -> Any:
             channel = DefaultChannelBuilder(self.spark.address, channelOptions=list(_CHANNEL))
             # Not by the builder, which would make it the session of all code in this process that asks for one.
-            session = SparkSession(connection=channel)
+            self.session = session = SparkSession(connection=channel)
             try:
                 session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, max_backoff=4000)])
                 # It answers, and names what it is.
                 logger.debug("%s is Spark %s", self.spark.shown, session.version)
                 # Whatever the server's default is: a product that does not fit is an error, not NULL.
                 session.conf.set(_ANSI, "true")
+                # A server that was started again may take the session for a new one, and say nothing.
+                session.conf.set(self._mark, "open")
             except BaseException:
+                self.session = None
                 _leave(session)
                 raise
-            return session
 
         if self.session is not None:
             _leave(self.session)
         self.lost = False
-        self.session = self.run(opened, "connect to Spark", self.spark.shown)
+        self.run(opened, "connect to Spark", self.spark.shown)
         try:
             self._check()
         except BaseException:
@@ -226,11 +259,18 @@ class Server:
         if self.lost or time.monotonic() - self._asked < IDLE:
             return
         try:
-            self.run(lambda: self.session.conf.get(_ANSI), "look for the session", _ANSI)
+            known = (
+                self.run(lambda: self.session.conf.get(self._mark, ""), "look for the session", self._mark) == "open"
+            )
+        except ServerTimeoutError:
+            raise
         except ServerError as error:
             if _status(error.__cause__) == _AWAY:
                 raise
-            logger.debug("%s has forgotten a session that was idle", self.spark.shown)
+            known = False
+        if not known:
+            self.lost = True
+            logger.debug("%s has forgotten a session", self.spark.shown)
 
     def close(self) -> None:
         """End the session, unless it is the user's."""
@@ -241,7 +281,8 @@ class Server:
             _leave(session)
             return
         try:
-            session.stop()
+            with self._watched(session):
+                session.stop()
         except Exception as error:  # noqa: BLE001
             # The server forgets a session by itself that nobody uses.
             logger.debug("the session of %s could not be ended: %s", self.spark.shown, error)
@@ -327,7 +368,7 @@ class Server:
         if self.lost:
             raise self._gone(step, "the server has forgotten this session", sql)
         try:
-            with on_interrupt(self._interrupted), Stage(step, brief=True), self._tagged():
+            with on_interrupt(self._interrupted), Stage(step, brief=True), self._tagged(), self._watched():
                 found = call()
         except KeyboardInterrupt:
             self._interrupted()
@@ -336,6 +377,37 @@ class Server:
             self._fail(error, step, sql)
         self._asked = time.monotonic()
         return found
+
+    @property
+    def _mark(self) -> str:
+        """The setting of a session by which it is told from a later one of the same name."""
+        return f"sqlrl.{self._tag}"
+
+    @contextmanager
+    def _watched(self, session: Any = None) -> Iterator[None]:
+        """Give a call up, by closing its channel, once the server has answered nothing for `timeout` seconds."""
+        self._silent = False
+        if not self._owned:
+            # Its channel is the user's.
+            yield
+            return
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.wait(self.spark.timeout / 2):
+                if not _greets(self.spark.address, self.spark.timeout / 2) and not done.is_set():
+                    self._silent = True
+                    hung = session or self.session
+                    if hung is not None:
+                        hung.client._channel.close()  # noqa: SLF001 (its `close` waits for calls to end)
+                    return
+
+        watcher = threading.Thread(target=watch, name="sqlrl-spark", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
 
     @contextmanager
     def _tagged(self) -> Iterator[None]:
@@ -354,15 +426,10 @@ class Server:
         except Exception as error:  # noqa: BLE001
             logger.debug("the server could not be told to stop: %s", error)
 
-    def _gone(self, step: str, reason: str, sql: str) -> ServerError:
+    def _gone(self, step: str, reason: str, sql: str, remedy: str = "") -> ServerError:
         self.lost = True
-        return ServerError(
-            step,
-            reason,
-            sql,
-            f"{self.spark.shown} does not answer (any more): start a server of Spark Connect there, and call again. Nothing in the database "
-            "was changed by this call.",
-        )
+        there = f"{self.spark.shown} does not answer (any more): start a server of Spark Connect there, and call again"
+        return ServerError(step, reason, sql, f"{remedy or there}. {_UNCHANGED}")
 
     def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:
         """Raise what an error of the server or the client means."""
@@ -370,6 +437,14 @@ class Server:
         logger.info("%s failed: %s\nwhile running: %s", step, whole, sql)
         # What follows are places in the server's own code.
         reason = _TRACE.split(whole)[0].strip()
+        if self._silent:
+            self.lost = True
+            waited = f"{self.spark.shown} has answered nothing for {self.spark.timeout:g} s"
+            remedy = "look whether the server is overloaded or stopped, and call again, or let it take longer"
+            raise ServerTimeoutError(step, waited, sql, f"{remedy}: {Phrase(_LONGER)}. {_UNCHANGED}") from error
+        if _FORGOTTEN.search(reason):
+            forgotten = f"{self.spark.shown} was started again, and has none of the tables of this session"
+            raise self._gone(step, forgotten, sql, "call again, which begins a new session") from error
         if _status(error) == _AWAY or _LOST.search(reason):
             told = _DETAILS.search(reason)
             raise self._gone(step, told[1] if told else brief(reason, lines=1), sql) from error
@@ -390,6 +465,21 @@ def _status(error: BaseException | None) -> str:
         if callable(found):
             return str(getattr(found(), "name", ""))
     return ""
+
+
+def _greets(address: str, seconds: float) -> bool:
+    """Return whether a server takes a new connection within some seconds."""
+    import grpc
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    channel = DefaultChannelBuilder(address, channelOptions=list(_CHANNEL)).toChannel()
+    try:
+        grpc.channel_ready_future(channel).result(timeout=seconds)
+    except grpc.FutureTimeoutError:
+        return False
+    finally:
+        channel.close()
+    return True
 
 
 def _leave(session: Any) -> None:
