@@ -148,17 +148,20 @@ class Job:
 
 
 class Missing(StrEnum):
-    """What constants of the model's rules are that the data lack: further ones of their types, or an error."""
+    """What constants of a network's rules are that the data lack, and atoms that a program's rules reach and no list has."""
 
     allow = "allow"
     error = "error"
+    open = "open"
+    false = "false"
 
 
 InMissing = Annotated[
-    Missing,
+    Missing | None,
     typer.Option(
         "--missing",
-        help="Constants of rules that the data lack: further ones of their types, or an error.",
+        help="Constants of a network's rules that the data lack: allow (further ones of their types, the default) or error. Atoms that a program of "
+        "soft logic reaches and no list has: error (the default), open (inferred as well) or false.",
         rich_help_panel=DATA,
     ),
 ]
@@ -176,7 +179,7 @@ class ModelInputs(DatabaseOptions):
     drop: Drop = None
     closed: Closed = None  # predicates without facts: here false, in `opened` to be inferred
     opened: Open = None
-    missing: InMissing = Missing.allow  # whether rules may name constants that the data lack
+    missing: InMissing = None  # whether rules may name constants that the data lack, or reach atoms that no list has
 
     @property
     def named(self) -> Path | None:
@@ -207,6 +210,11 @@ class ModelInputs(DatabaseOptions):
     ) -> Iterator[Job]:
         """Read the model, and open the database or make one in memory from evidence files."""
         files = split_files(self.evidence)
+        if self.missing in (Missing.open, Missing.false):
+            raise typer.BadParameter(
+                f"--missing {self.missing} is about programs of soft logic, in `sqlrl psl` and `sqlrl learn`: of a network it is allow or error, and "
+                "atoms outside of a scope are false"
+            )
         check_standard_input(model=[self.model], evidence=files, examples=[examples or ""])
         path = None if files or (beside and self.named is None) else named_database(self.database, self.db)
         if files and self.typed is not None:

@@ -77,18 +77,23 @@ def learn_program(
                 with run.working("loading data"):
                     db.load(SoftData(model, split="learn", folder=folder))
             target: Any = query[0] if model is None else model
-            learner.fit(db, target, examples=chosen_examples(examples), **fitting)
+            missing = Missing.error if inputs.missing is None else inputs.missing
+            learner.fit(db, target, examples=chosen_examples(examples), missing=missing.value, **fitting)
         show_batch(run, learner, out)
 
 
 def _refuse(inputs: ModelInputs) -> None:
     """Refuse options that a program has not, with a typer.BadParameter."""
-    strict = inputs.missing is Missing.error
-    wrong = {"--evidence": inputs.evidence, "--closed": inputs.closed, "--open": inputs.opened, "--missing": strict}
+    wrong = {"--evidence": inputs.evidence, "--closed": inputs.closed, "--open": inputs.opened}
     for option in (name for name, value in wrong.items() if value):
         raise typer.BadParameter(
             f"{option} is an option of Markov logic networks: a program says itself which predicates are open, and its data are in a DATABASE "
             "or where it says"
+        )
+    if inputs.missing is Missing.allow:
+        raise typer.BadParameter(
+            "--missing allow is about constants of Markov logic networks: of a program, whose rules may reach atoms that no list has, it is error, "
+            "open or false"
         )
 
 
