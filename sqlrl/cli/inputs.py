@@ -148,20 +148,17 @@ class Job:
 
 
 class Missing(StrEnum):
-    """What constants of a network's rules are that the data lack, and atoms that a program's rules reach and no list has."""
+    """What constants of the model's rules are that the data lack: further ones of their types, or an error."""
 
     allow = "allow"
     error = "error"
-    open = "open"
-    false = "false"
 
 
 InMissing = Annotated[
-    Missing | None,
+    Missing,
     typer.Option(
         "--missing",
-        help="Constants of a network's rules that the data lack: allow (further ones of their types, the default) or error. Atoms that a program of "
-        "soft logic reaches and no list has: error (the default), open (inferred as well) or false.",
+        help="Constants of rules that the data lack: further ones of their types, or an error.",
         rich_help_panel=DATA,
     ),
 ]
@@ -179,7 +176,7 @@ class ModelInputs(DatabaseOptions):
     drop: Drop = None
     closed: Closed = None  # predicates without facts: here false, in `opened` to be inferred
     opened: Open = None
-    missing: InMissing = None  # whether rules may name constants that the data lack, or reach atoms that no list has
+    missing: InMissing = Missing.allow  # whether rules may name constants that the data lack
 
     @property
     def named(self) -> Path | None:
@@ -210,10 +207,9 @@ class ModelInputs(DatabaseOptions):
     ) -> Iterator[Job]:
         """Read the model, and open the database or make one in memory from evidence files."""
         files = split_files(self.evidence)
-        if self.missing in (Missing.open, Missing.false):
+        if str(self.missing) in ("open", "false"):  # of `sqlrl learn`, see `Training`
             raise typer.BadParameter(
-                f"--missing {self.missing} is about programs of soft logic, in `sqlrl psl` and `sqlrl learn`: of a network it is allow or error, and "
-                "atoms outside of a scope are false"
+                f"--missing {self.missing} is about programs of soft logic: of a network it is allow or error, and atoms outside of a scope are false"
             )
         check_standard_input(model=[self.model], evidence=files, examples=[examples or ""])
         path = None if files or (beside and self.named is None) else named_database(self.database, self.db)
@@ -231,7 +227,7 @@ class ModelInputs(DatabaseOptions):
                 raise InputError(
                     f"{self.model}: the model has no rules{without}, so there is nothing to do: write some"
                 )
-            model = replace(model, strict=self.missing is Missing.error)
+            model = replace(model, strict=str(self.missing) == Missing.error.value)
             with run.database(path, self, create=beside, read_only=read_only, reads=reads) as opened:
                 if files:
                     with run.working("loading evidence"):

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
 import sqlrl
-from sqlrl.cli.inputs import Missing, ModelInputs, chosen_examples
+from sqlrl.cli.inputs import chosen_examples
+from sqlrl.cli.learning import MissingInTraining, Training
 from sqlrl.cli.options import Messages, split_names
 from sqlrl.cli.results import show_batch
 from sqlrl.cli.session import STANDARD_INPUT, read_input, session
 
 if TYPE_CHECKING:
+    from sqlrl.ground.limits import MissingAtoms
     from sqlrl.learn.soft.estimator import SoftEstimator
     from sqlrl.logic.psl import SoftModel
 
 
 def learn_program(
-    inputs: ModelInputs,
+    inputs: Training,
     learner: SoftEstimator | sqlrl.SoftStructure,
     fitting: dict[str, Any],
     output: Messages,
@@ -77,12 +79,12 @@ def learn_program(
                 with run.working("loading data"):
                     db.load(SoftData(model, split="learn", folder=folder))
             target: Any = query[0] if model is None else model
-            missing = Missing.error if inputs.missing is None else inputs.missing
-            learner.fit(db, target, examples=chosen_examples(examples), missing=missing.value, **fitting)
+            missing = cast("MissingAtoms", (inputs.missing or MissingInTraining.error).value)
+            learner.fit(db, target, examples=chosen_examples(examples), missing=missing, **fitting)
         show_batch(run, learner, out)
 
 
-def _refuse(inputs: ModelInputs) -> None:
+def _refuse(inputs: Training) -> None:
     """Refuse options that a program has not, with a typer.BadParameter."""
     wrong = {"--evidence": inputs.evidence, "--closed": inputs.closed, "--open": inputs.opened}
     for option in (name for name, value in wrong.items() if value):
@@ -90,14 +92,14 @@ def _refuse(inputs: ModelInputs) -> None:
             f"{option} is an option of Markov logic networks: a program says itself which predicates are open, and its data are in a DATABASE "
             "or where it says"
         )
-    if inputs.missing is Missing.allow:
+    if inputs.missing is MissingInTraining.allow:
         raise typer.BadParameter(
             "--missing allow is about constants of Markov logic networks: of a program, whose rules may reach atoms that no list has, it is error, "
             "open or false"
         )
 
 
-def _program(inputs: ModelInputs, data: Path | None, query: list[str]) -> SoftModel:
+def _program(inputs: Training, data: Path | None, query: list[str]) -> SoftModel:
     """Read the program, without what `--drop` names."""
     if inputs.model == "-":
         model = sqlrl.parse_psl(read_input(), path=STANDARD_INPUT, query=query)

@@ -303,8 +303,6 @@ class InferredValues(Inferred):
         """Hold the model against the data once more, while the context is open; refuse to if they number its atoms otherwise by now."""
         choices = self.asked.roles
         opens = self.model if self.missing == "open" else None
-        with self.session.soft_program(
-            self.model, choices, observed_bodies=self.observed_bodies, opens=opens
-        ) as soft:
+        with self.session.soft_program(self.model, choices, observed_bodies=self.observed_bodies, opens=opens) as soft:
             self.check_current()
             yield soft

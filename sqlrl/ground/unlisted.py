@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -18,8 +18,7 @@ from sqlrl.ground.counts import check_limit
 from sqlrl.ground.program import Extent, ShapeUse, rows_table
 from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.logic.terms import Constant, Literal
-from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import argument_columns, selected
+from sqlrl.plan.sources import argument_columns
 from sqlrl.plan.unlisted import growing_literals, unlisted_atoms, unlisted_literals
 from sqlrl.progress import Stage, staged
 from sqlrl.wording import counted
@@ -82,7 +81,9 @@ def _error(soft: SoftProgram, extent: Extent, reaches: Sequence[_Reach], rules: 
     engine, layout = soft.engine, soft.program.layout
     with ExitStack() as held:
         tables = {
-            name: held.enter_context(rows_table(engine, layout, _by_rule(layout.predicates[name], parts, extent, rules)))
+            name: held.enter_context(
+                rows_table(engine, layout, _by_rule(layout.predicates[name], parts, extent, rules))
+            )
             for name, parts in _by_predicate(reaches).items()
         }
         sizes = {name: _size(engine, tables[name]) for name in tables}
@@ -175,7 +176,9 @@ def _twin(engine: QueryEngine, layout: Layout, name: str, rows: TableName) -> tu
 
     for i, kind in enumerate(layout.predicates[name].types):
         dictionary = layout.types[kind].dictionary
-        query = exp.select(named(column("name", "d"), "here"), named(column("name", "e"), "there")).from_(table(rows, "m"))
+        query = exp.select(named(column("name", "d"), "here"), named(column("name", "e"), "there")).from_(
+            table(rows, "m")
+        )
         query = query.join(
             table(dictionary, "d"), on=exp.EQ(this=column("id", "d"), expression=column(f"a{i}", "m"))
         ).join(
@@ -225,6 +228,7 @@ class _Opened:
         # The layout in which what is opened is an atom.
         self._grown = self.layout
         self._new: dict[str, TableName] | None = None
+        self._last = ExitStack()
 
     def round(self) -> int:
         """Open what rules reach over what there is by now; return the number of atoms."""
@@ -236,8 +240,7 @@ class _Opened:
             }
             sizes = {name: _count(self.engine, rows) for name, rows in new.items()}
             new = {name: rows for name, rows in new.items() if sizes[name]}
-            if self._new is not None:
-                self._last.close()
+            self._last.close()
             self._new, self._last = new, self._held.enter_context(last.pop_all())
         for name, rows in new.items():
             self._keep(name, rows)
@@ -299,7 +302,9 @@ class _Opened:
     def names(self) -> dict[str, pa.Table]:
         """Return what was opened, as names of constants, in order."""
         return {
-            name: self.engine.fetch(_ordered(_named(self.layout, self.layout.predicates[name], rows)), step=f"name the atoms of {name}")
+            name: self.engine.fetch(
+                _ordered(_named(self.layout, self.layout.predicates[name], rows)), step=f"name the atoms of {name}"
+            )
             for name, rows in sorted(self.tables.items())
         }
 

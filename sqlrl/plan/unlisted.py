@@ -33,9 +33,7 @@ def growing_literals(bound: BoundShape) -> tuple[int, ...]:
     """Return the places of the literals whose query atoms make groundings: more of them make more."""
     found = groundings(bound)
     return tuple(
-        i
-        for i, x in enumerate(bound.shape.literals)
-        if bound.info(x).open and (not x.positive or i in found.inner)
+        i for i, x in enumerate(bound.shape.literals) if bound.info(x).open and (not x.positive or i in found.inner)
     )
 
 

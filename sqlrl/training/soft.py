@@ -99,7 +99,8 @@ def soft_training(
     limit: int | None,
     observed_bodies: bool = False,
     missing: MissingAtoms = "error",
-    written: int | None = None,  # so many rules, the first ones, must not reach missing atoms, or open them; by default all
+    written: int
+    | None = None,  # so many rules, the first ones, must not reach missing atoms, or open them; by default all
 ) -> Iterator[SoftTraining]:
     """Hold a soft model against the training examples while the context is open; a run that an error or Ctrl-C ends is kept so."""
     given: object = model

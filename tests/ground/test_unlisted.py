@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from sqlglot import exp
 
-from sqlrl.errors import GroundingLimitError, MissingAtomError
-from sqlrl.ground import unlisted
+from sqlrl.errors import MissingAtomError
 from sqlrl.ground.program import Extent
 from sqlrl.ground.unlisted import check_listed, reached_atoms
 from sqlrl.logic.psl import LogicalRule, SoftModel
 from sqlrl.logic.psl_files import parse_psl
-from sqlrl.logic.terms import Constant, Literal, Variable
-from tests.ground.soft_worlds import Data, World, _bindings, _holds, _name, _names, random_world
+from sqlrl.logic.terms import Constant, Literal
+from tests.ground.soft_worlds import World, _bindings, _holds, _name, _names, random_world
 from tests.ground.test_hinges import RULES
 
 Found = dict[tuple[str, tuple[str, ...]], int]
@@ -50,7 +49,12 @@ def _of_rule(world: World, rule: LogicalRule, *, observed_bodies: bool) -> Itera
     having = [x for _, x in atoms if x.positive and left & set(_names(x.terms))]
     # A variable of one literal alone ranges over what there is of it.
     alone = next(
-        (x for x in having if len(having) == 1 and world.data[x.predicate].atoms is not None and left <= set(_names(x.terms))), None
+        (
+            x
+            for x in having
+            if len(having) == 1 and world.data[x.predicate].atoms is not None and left <= set(_names(x.terms))
+        ),
+        None,
     )
     for binding in _bindings(world, names):
         if any(_holds(world, x, binding) for x in rule.clause if not isinstance(x, Literal)):
@@ -74,7 +78,9 @@ def fixpoint(world: World, model: SoftModel, *, observed_bodies: bool = False) -
     """Return the world in which all that rules reach is listed."""
     while found := reached(world, model, observed_bodies=observed_bodies):
         data = {
-            name: each if each.atoms is None else replace(each, atoms=(*each.atoms, *sorted(row for n, row in found if n == name)))
+            name: each
+            if each.atoms is None
+            else replace(each, atoms=(*each.atoms, *sorted(row for n, row in found if n == name)))
             for name, each in world.data.items()
         }
         world = replace(world, data=data)
@@ -134,8 +140,9 @@ def test_what_rules_reach_is_opened_until_they_reach_no_more(seed, observed_bodi
 def test_scratch_tables_are_dropped():
     world = random_world(1)
     soft = world.program(parse_psl("\n".join([*LOGICAL, *MORE])))
-    before = soft.engine.tables(soft.engine.scratch[1])
+    listed = exp.select("table_name").from_("information_schema.tables").order_by("table_name")
+    before = soft.engine.fetch(listed, step="test")
     assert reached_atoms(soft)
     with pytest.raises(MissingAtomError):
         check_listed(soft, Extent(soft.program))
-    assert soft.engine.tables(soft.engine.scratch[1]) == before
+    assert soft.engine.fetch(listed, step="test").equals(before)

@@ -145,9 +145,7 @@ class SoftEstimator(Fitted):
         check_missing(missing)
         recorded = {**self.recorded(), **({"start": True} if start else {}), **recorded_missing(missing)}
         begun_at = time.perf_counter()
-        with db.advanced.learning.soft_training(
-            model, examples=examples, limit=limit, missing=missing
-        ) as training:
+        with db.advanced.learning.soft_training(model, examples=examples, limit=limit, missing=missing) as training:
             fit = IterationFit(training, type(self).__name__, recorded, 0, options, since=begun_at)
             fit.lap("grounding")
             begun = training.weights() if start else None

@@ -106,7 +106,8 @@ class SoftStructure(Fitted):
     Notes
     -----
     Source: Embar, Sridhar, Farnadi, Getoor, "Scalable Structure Learning for Probabilistic Soft Logic" (2018). Atoms of the target in bodies are
-    what is observed of it (`given=True`), and 0 else; labels stand in no body. So predict with `observed_bodies=True`.
+    what is observed of it (`given=True`), and 0 else; labels stand in no body. So predict with `observed_bodies=True`, and
+    with `missing="false"` where the target has a scope and paths connect other pairs, too.
 
     Examples
     --------
