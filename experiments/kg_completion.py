@@ -338,7 +338,8 @@ def infer(job: Job, graph: Graph, learned: Learned | None) -> pa.Table:
     graph.load(db, [name for name in graph.names.values() if name in used and name != job.relation])
     db.load(job.relation, graph.pairs(job.relation, "train"), types=TYPES, given=True)
     db.scope(job.relation, pairs)
-    rows = db.predict(learned.model, observed_bodies=True).atoms()
+    # Rules lead to more pairs than those that are ranked; no body reads the others.
+    rows = db.predict(learned.model, observed_bodies=True, missing="false").atoms()
     first, last = (name for name in rows.column_names if name not in ("example", "value"))
     return pa.table({"a": rows[first], "b": rows[last], "value": rows["value"]})
 

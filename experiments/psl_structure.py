@@ -230,7 +230,8 @@ def run(job: Job) -> Outcome:
     label(db, found, train)
     fit = learner(job, found, job.top).fit(db, found.target)
     label(db, found, test)
-    rows = db.predict(fit.model_, observed_bodies=True).atoms()
+    # Paths connect more pairs than those of the fold, which alone are ranked; no body reads the others.
+    rows = db.predict(fit.model_, observed_bodies=True, missing="false").atoms()
     names = [name for name in rows.column_names if name not in ("example", "value")]
     value = {(a, b): v for a, b, v in zip(*(rows[n].to_pylist() for n in (*names, "value")), strict=True)}
     score = np.array([value[a, b] + (value[b, a] if found.symmetric else 0.0) for a, b, _ in test])

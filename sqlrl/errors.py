@@ -444,6 +444,32 @@ class GroundingLimitError(SqlrlError):
     """Grounding would exceed the limit; the message names the clause and the estimate."""
 
 
+class MissingAtomError(InputError):
+    """Rules of a soft model reach atoms that are neither observed nor listed as atoms to infer; the message names the first, its rule and the remedies.
+
+    Parameters
+    ----------
+    problem : str
+        The message.
+    atom : str
+        The first of them, of the first rule that reaches any.
+    count : int
+        How many there are.
+    rule : int
+        The number of the rule, from 0.
+
+    Examples
+    --------
+    >>> error = MissingAtomError("the rule ... reaches Wet(b), which is neither observed nor listed", "Wet(b)", 2, 0)
+    >>> error.atom, error.count
+    ('Wet(b)', 2)
+    """
+
+    def __init__(self, problem: str, atom: str, count: int, rule: int) -> None:
+        self.atom, self.count, self.rule = atom, count, rule
+        super().__init__(problem)
+
+
 class CountOverflowError(SqlrlError):
     """A count does not fit into 128 bits (in SQL) or 64 bits (in numpy); the message names the clause."""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.appended_examples import grow
@@ -42,7 +44,7 @@ from sqlrl.catalog.sizes import ATOM_LIMIT, check_atoms
 from sqlrl.catalog.soft_truths import refuse_soft_evidence, refuse_values, values_between
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import readable_views
-from sqlrl.engine.nodes import column, named, star_count
+from sqlrl.engine.nodes import column, named, star_count, union_all
 from sqlrl.engine.stored import STORED, is_stored
 from sqlrl.errors import CatalogError, Parameter
 from sqlrl.logic.model import Model
@@ -57,6 +59,7 @@ def bind(
     training: bool,
     roles: Roles = NONE,
     limit: int = ATOM_LIMIT,
+    opened: Mapping[str, pa.Table] | None = None,
 ) -> Layout:
     """Fit a model to the data and return the layout; `Catalog.bind` explains it."""
     roles.check(model)
@@ -85,7 +88,7 @@ def bind(
             check_constants(store, model)
         # A Markov logic network reads true facts, and none of a predicate that has other values: it does not declare that, or drops it.
         values = Values(store.valued() if soft else set(), set() if soft else set(between))
-        built = _build(store, _Asked(model, roles, values, chosen, openings), constants, limit)
+        built = _build(store, _Asked(model, roles, values, chosen, openings, opened or {}), constants, limit)
         if built and any(opening.scope is not None for opening in chosen.values()):
             constants = named_constants(store, model)
         found = replace(layout(store, chosen, openings, set(roles.hidden), values.unseen), atom_limit=limit)
@@ -158,6 +161,8 @@ class _Asked:
     values: Values
     chosen: Mapping[str, PredicateOpening]
     openings: Mapping[str, PredicateOpening]
+    # Atoms beside those of a scope, by predicate, as names of constants in the columns of the scope.
+    opened: Mapping[str, pa.Table]
 
 
 def _build(store: Store, asked: _Asked, constants: NamedConstants, limit: int) -> bool:
@@ -169,7 +174,7 @@ def _build(store: Store, asked: _Asked, constants: NamedConstants, limit: int) -
     scoped = {name: _with_example(opening, source) for name, opening in chosen.items()}
     for opening in scoped.values():
         check_independent(opening, source)
-    scoped = {name: _encoded_scope(store, opening) for name, opening in scoped.items()}
+    scoped = {name: _encoded_scope(store, opening, asked.opened.get(name)) for name, opening in scoped.items()}
     closed = _close(store, asked.openings.keys(), set(asked.roles.empty), asked.values)
     bound = BoundData(source, closed, scoped, local_types(source, closed.values(), store.types()))
     if grow(store, bound, built):
@@ -221,10 +226,25 @@ def _state(store: Store, asked: _Asked, constants: NamedConstants) -> str:
             **({"false": false} if (false := [n for n, o in chosen.items() if o.labelled and not o.sources]) else {}),
             # Which tables have values; those of closed facts are other ones for a soft model.
             **({"values": sorted(found)} if (found := _with_values(asked)) else {}),
+            # Those that rules reach may be more than a state should hold.
+            **({"opened": _digest(asked.opened)} if asked.opened else {}),
         },
         sort_keys=True,
         ensure_ascii=False,
     )
+
+
+def _digest(tables: Mapping[str, pa.Table]) -> str:
+    """Return a hash of tables of text, by their rows in order."""
+    found = hashlib.sha256()
+    for name in sorted(tables):
+        data = tables[name].combine_chunks()
+        found.update(json.dumps([name, data.column_names, data.num_rows]).encode())
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, data.schema) as stream:
+            stream.write_table(data)
+        found.update(sink.getvalue())
+    return found.hexdigest()[:12]
 
 
 def _with_values(asked: _Asked) -> set[str]:
@@ -242,8 +262,8 @@ def _with_example(opening: PredicateOpening, source: ExampleSource) -> Predicate
     return replace(opening, record=record)
 
 
-def _encoded_scope(store: Store, opening: PredicateOpening) -> PredicateOpening:
-    """Return an opening whose scope is a table of ids."""
+def _encoded_scope(store: Store, opening: PredicateOpening, opened: pa.Table | None) -> PredicateOpening:
+    """Return an opening whose scope, with what was opened beside it, is a table of ids."""
     if opening.scope is None:
         return opening
     record = opening.record
@@ -260,9 +280,15 @@ def _encoded_scope(store: Store, opening: PredicateOpening) -> PredicateOpening:
     if fault is not None:
         raise CatalogError(fault)
     encoded = store.free_name("scoped", record.predicate)
+    listed: exp.Query = exp.select(*map(column, wanted)).from_(table)
+    further = None
+    if opened is not None:
+        further = store.free_name("opened", record.predicate)
+        store.create(further, opened, f"read what was opened of {record.predicate}")
+        listed = union_all([listed, exp.select(*map(column, wanted)).from_(store.table(further))])
     encode(
         store,
-        exp.select("*").from_(table),
+        listed,
         encoded,
         record.known_types(),
         example_column=record.example == "column",
@@ -271,6 +297,7 @@ def _encoded_scope(store: Store, opening: PredicateOpening) -> PredicateOpening:
     store.create(
         encoded, exp.select("*").from_(store.table(encoded)).distinct(), f"encode the scope of {record.predicate}"
     )
+    store.drop(further)
     return replace(opening, scope=encoded)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -38,6 +39,9 @@ _LISTED = (
     ("example", pa.string()),
     ("source", pa.string()),
 )
+
+NOTHING: Mapping[str, pa.Table] = MappingProxyType({})
+"""No atoms beside those of the scopes."""
 
 _filters = itertools.count(1)
 _PAUSES = (0.01, 0.05, 0.2)
@@ -145,8 +149,10 @@ class Catalog:
         *,
         training: bool,
         roles: Roles = NONE,
+        opened: Mapping[str, pa.Table] = NOTHING,
     ) -> Layout:
         """Build examples, domains and atom tables for a model as far as the data changed, and return their layout; a changed source is an error."""
+        # `opened` are further atoms of predicates with a scope, as names of constants: `example`, if it has a column, and `a0, a1, ...`.
 
         def bind() -> Layout:
             with self.store.binding():
@@ -156,7 +162,9 @@ class Catalog:
                 held = declarations(typed(self.store, model)) if isinstance(model, SoftModel) else model
                 # In training a target of which nothing was loaded is false everywhere. Constants that rules name and the data lack are further
                 # ones of their types, unless the model is strict.
-                return binding.bind(self.store, held, training=training, roles=roles, limit=self.atom_limit)
+                return binding.bind(
+                    self.store, held, training=training, roles=roles, limit=self.atom_limit, opened=opened
+                )
 
         for pause in _PAUSES:
             try:

@@ -122,6 +122,10 @@ class ModelInputs(DatabaseOptions):
     ) -> Iterator[Job]:
         """Read the model, and open the database or make one in memory from evidence files."""
         files = split_files(self.evidence)
+        if str(self.missing) in ("open", "false"):  # of `sqlrl learn`, see `Training`
+            raise typer.BadParameter(
+                f"--missing {self.missing} is about programs of soft logic: of a network it is allow or error, and atoms outside of a scope are false"
+            )
         check_standard_input(model=[self.model], evidence=files, examples=[examples or ""])
         path = None if files or (beside and self.named is None) else named_database(self.database, self.db)
         if files and self.typed is not None:
@@ -138,7 +142,7 @@ class ModelInputs(DatabaseOptions):
                 raise InputError(
                     f"{self.model}: the model has no rules{without}, so there is nothing to do: write some"
                 )
-            model = replace(model, strict=self.missing is Missing.error)
+            model = replace(model, strict=str(self.missing) == Missing.error.value)
             with run.database(path, self, create=beside, read_only=read_only, reads=reads) as opened:
                 if files:
                     with run.working("loading evidence"):

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from sqlrl.cli.inputs import ModelInputs
+from sqlrl.cli.inputs import DATA, ModelInputs
 from sqlrl.cli.options import FLAG, Examples, Summary, grouped, unfinished_runs
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.parameters import Option
@@ -166,11 +166,32 @@ AllOptions = Annotated[
 ]
 
 
+class MissingInTraining(StrEnum):
+    """What constants of a network's rules are that the data lack, and atoms that a program's rules reach and no list has."""
+
+    allow = "allow"
+    error = "error"
+    open = "open"
+    false = "false"
+
+
+InMissing = Annotated[
+    MissingInTraining | None,
+    typer.Option(
+        "--missing",
+        help="Constants of a network's rules that the data lack: allow (further ones of their types, the default) or error. Atoms that a program of "
+        "soft logic reaches and no list has: error (the default), open (inferred as well) or false.",
+        rich_help_panel=DATA,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Training(ModelInputs):
     """The options that name a model and data; a learner of clauses may start without a model."""
 
     model: ModelIfNeeded = ""
+    missing: InMissing = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)

@@ -300,6 +300,14 @@ def why(
 # ---- sqlrl psl ----------------------------------------------------------------------------------------
 
 
+class MissingAtoms(StrEnum):
+    """What atoms are that rules reach and that are neither observed nor listed."""
+
+    error = "error"
+    open = "open"
+    false = "false"
+
+
 class Task(StrEnum):
     """Of which task the data of a program are."""
 
@@ -322,6 +330,10 @@ ObservedBodies = Annotated[
         "--observed-bodies",
         "Bodies read what is observed of open predicates alone, as where `sqlrl learn --learner soft-structure` learned the rules.",
     ),
+]
+InMissingAtoms = Annotated[
+    MissingAtoms,
+    typer.Option("--missing", help="Atoms that rules reach and no list has: an error, inferred as well, or false."),
 ]
 Threshold = Annotated[
     float, typer.Option("--threshold", metavar="T", min=0.0, max=1.0, help="What counts as true in scores.")
@@ -346,6 +358,7 @@ def psl(
     evaluate: Evaluate = False,
     threshold: Threshold = 0.5,
     observed_bodies: ObservedBodies = False,
+    missing: InMissingAtoms = MissingAtoms.error,
     atom: Pushed = None,
     into: IntoValues = None,
     replace: Replace = False,
@@ -381,7 +394,13 @@ def psl(
                 run.message(soft_roles(model, named))
             with run.working("predicting"):
                 prediction = held.predict(
-                    model, limit=limit, into=into, replace=replace, keep=keep, observed_bodies=observed_bodies
+                    model,
+                    limit=limit,
+                    into=into,
+                    replace=replace,
+                    keep=keep,
+                    observed_bodies=observed_bodies,
+                    missing=missing.value,
                 )
             run.message(repr(prediction))
             if evaluate:

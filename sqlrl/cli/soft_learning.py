@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
 import sqlrl
-from sqlrl.cli.inputs import Missing, ModelInputs, chosen_examples
+from sqlrl.cli.inputs import chosen_examples
+from sqlrl.cli.learning import MissingInTraining, Training
 from sqlrl.cli.options import Messages, split_names
 from sqlrl.cli.queries import asked_names
 from sqlrl.cli.results import show_batch
 from sqlrl.cli.session import STANDARD_INPUT, read_input, session
 
 if TYPE_CHECKING:
+    from sqlrl.ground.limits import MissingAtoms
     from sqlrl.learn.soft.estimator import SoftEstimator
     from sqlrl.logic.psl import SoftModel
 
 
 def learn_program(
-    inputs: ModelInputs,
+    inputs: Training,
     learner: SoftEstimator | sqlrl.SoftStructure,
     fitting: dict[str, Any],
     output: Messages,
@@ -80,22 +82,27 @@ def learn_program(
                     db.load(SoftData(model, split="learn", folder=folder))
                 run.message(soft_roles(model, query))
             target: Any = query[0] if model is None else model
-            learner.fit(db, target, examples=chosen_examples(examples), **fitting)
+            missing = cast("MissingAtoms", (inputs.missing or MissingInTraining.error).value)
+            learner.fit(db, target, examples=chosen_examples(examples), missing=missing, **fitting)
         show_batch(run, learner, out)
 
 
-def _refuse(inputs: ModelInputs) -> None:
+def _refuse(inputs: Training) -> None:
     """Refuse options that a program has not, with a typer.BadParameter."""
-    strict = inputs.missing is Missing.error
-    wrong = {"--evidence": inputs.evidence, "--closed": inputs.closed, "--open": inputs.opened, "--missing": strict}
+    wrong = {"--evidence": inputs.evidence, "--closed": inputs.closed, "--open": inputs.opened}
     for option in (name for name, value in wrong.items() if value):
         raise typer.BadParameter(
             f"{option} is an option of Markov logic networks: a program says itself which predicates are open, and its data are in a DATABASE "
             "or where it says"
         )
+    if inputs.missing is MissingInTraining.allow:
+        raise typer.BadParameter(
+            "--missing allow is about constants of Markov logic networks: of a program, whose rules may reach atoms that no list has, it is error, "
+            "open or false"
+        )
 
 
-def _program(inputs: ModelInputs, data: Path | None, query: list[str]) -> SoftModel:
+def _program(inputs: Training, data: Path | None, query: list[str]) -> SoftModel:
     """Read the program, without what `--drop` names."""
     if inputs.model == "-":
         model = sqlrl.parse_psl(read_input(), path=STANDARD_INPUT, query=query)

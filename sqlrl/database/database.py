@@ -18,7 +18,7 @@ from sqlrl.deprecated import set_old, takes_old_arguments
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.errors import InputError
 from sqlrl.evaluate.probabilities import BINS
-from sqlrl.ground.limits import DENSITY, GROUNDING_LIMIT, GROWTH, MOST_GROUPS
+from sqlrl.ground.limits import DENSITY, GROUNDING_LIMIT, GROWTH, MOST_GROUPS, MissingAtoms
 from sqlrl.logic.horn_parser import LOWER
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
@@ -867,6 +867,7 @@ class Database(Helpful):
         limit: int | None = ...,
         options: HingeOptions | None = ...,
         observed_bodies: bool = ...,
+        missing: MissingAtoms = ...,
         keep: bool = ...,
         roles: Roles | None = ...,
     ) -> SoftPrediction: ...
@@ -927,6 +928,7 @@ class Database(Helpful):
         keep: bool = False,
         options: HingeOptions | None = None,
         observed_bodies: bool = False,
+        missing: MissingAtoms = "error",
         roles: Roles | None = None,
     ) -> Prediction | SoftPrediction:
         r"""Predict the most probable world; of a soft model the truth values that cost the least. Labels are never read.
@@ -974,6 +976,10 @@ class Database(Helpful):
         observed_bodies : bool
             Of a soft model: whether bodies of logical rules read what is observed of the open predicates alone, as where `SoftStructure` learned
             them; their query atoms are 0 there.
+        missing : {"error", "open", "false"}
+            Of a soft model: what an atom of a predicate with a scope is that logical rules reach and that is neither observed nor in the scope.
+            "error" stops and names the first, as PSL does. "open" infers it as well, and what rules reach from it; in all examples. "false"
+            takes it as 0, which earlier versions did.
         roles : Roles, optional
             What predicates are taken for: left out, predicted, hidden or empty.
 
@@ -988,6 +994,8 @@ class Database(Helpful):
             or belongs to another network, or its world violates a hard clause.
         GroundingLimitError
             Names the clause, where it stands, and the number of groundings.
+        MissingAtomError
+            Of a soft model: rules reach atoms that are neither observed nor in the scope of their predicate.
         InfeasibleError
             Hard clauses cannot all hold; shows a conflicting set.
 
@@ -1020,10 +1028,13 @@ class Database(Helpful):
         if isinstance(read, SoftModel):
             refuse_options(**of_worlds, solution=solution)
             asked = Query(Model({}), examples, held, limit)
-            return predict_soft(self._session, read, asked, destination, options, observed_bodies=observed_bodies)
-        if options is not None or observed_bodies:
+            return predict_soft(
+                self._session, read, asked, destination, options, observed_bodies=observed_bodies, missing=missing
+            )
+        if options is not None or observed_bodies or missing != "error":
             raise InputError(
-                "options= and observed_bodies= are of soft models: a Markov logic network takes method=, deterministic_limit= and random_state="
+                "options=, observed_bodies= and missing= are of soft models: a Markov logic network takes method=, deterministic_limit= and "
+                "random_state=; atoms outside of a scope are false there"
             )
         asked = Query(read, examples, held, limit)
         if solution is not None:

@@ -20,6 +20,7 @@ from sqlrl.engine.nodes import column, table
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.atoms import read_labels, read_values
 from sqlrl.ground.clauses import named_atoms
+from sqlrl.ground.limits import MissingAtoms
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkAtoms
 from sqlrl.ground.program import Program, rows_table
 from sqlrl.ground.unseen import Unseen
@@ -270,6 +271,7 @@ class InferredValues(Inferred):
     result: HingeResult
     model: SoftModel
     observed_bodies: bool = False
+    missing: MissingAtoms = "error"
 
     value_column = "value"
 
@@ -300,6 +302,7 @@ class InferredValues(Inferred):
     def held(self) -> Iterator[SoftProgram]:
         """Hold the model against the data once more, while the context is open; refuse to if they number its atoms otherwise by now."""
         choices = self.asked.roles
-        with self.session.soft_program(self.model, choices, observed_bodies=self.observed_bodies) as soft:
+        opens = self.model if self.missing == "open" else None
+        with self.session.soft_program(self.model, choices, observed_bodies=self.observed_bodies, opens=opens) as soft:
             self.check_current()
             yield soft

@@ -537,7 +537,11 @@ def _names(run: RunData, atoms: IntArray, examples: IntArray) -> _Names | str:
     try:
         with ExitStack() as opened:
             if isinstance(model, SoftModel):
-                program = opened.enter_context(session.soft_program(model)).program
+                # A run of an earlier version took as false what no list has; an atom that it would have opened has no value in it.
+                opens = model if run.parameters.get("missing") == "open" else None
+                alone = bool(run.parameters.get("observed_bodies"))
+                soft = session.soft_program(model, observed_bodies=alone, opens=opens)
+                program = opened.enter_context(soft).program
             else:
                 program = opened.enter_context(session.program(model))
             if not session.records.same_data_of(run.number):

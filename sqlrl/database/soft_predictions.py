@@ -17,9 +17,11 @@ from sqlrl.database.results import InferenceResult
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import atom_texts
 from sqlrl.ground.hinge_network import HingeNetwork
+from sqlrl.ground.limits import MissingAtoms, check_missing
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.soft_program import SoftProgram
-from sqlrl.ground.windows import GroundHinges, divided_hinges
+from sqlrl.ground.unlisted import check_listed
+from sqlrl.ground.windows import GroundHinges, divided_hinges, is_divisible
 from sqlrl.logic.psl import SoftModel
 from sqlrl.plan.named_clauses import AtomKey
 from sqlrl.solve.hinge.inference import map_state
@@ -50,6 +52,8 @@ class SoftPrediction(InferenceResult["SoftScores", "Pushes"], InferredValues):
         Of all of them.
     observed_bodies : bool
         Whether bodies of rules read what is observed alone.
+    missing : {"error", "open", "false"}
+        What atoms were that rules reach and no list has: there were none, they were inferred as well, or they were false.
     session, asked, layout, network_atoms, unseen, seconds, built, examples, unknown, run
         As in `Inferred`.
 
@@ -124,17 +128,23 @@ def predict_soft(
     options: HingeOptions | None,
     *,
     observed_bodies: bool = False,
+    missing: MissingAtoms = "error",
 ) -> SoftPrediction:
     """Find the truth values that cost the least; `Database.predict` explains it."""
     asked.check()
+    check_missing(missing)
     model = model.without(asked.roles.drop)
     destination.check_writable(session)
     start = time.perf_counter()
     with (
         session.console.progress("predicting") as task,
-        session.soft_program(model, asked.roles, observed_bodies=observed_bodies) as soft,
+        session.soft_program(
+            model, asked.roles, observed_bodies=observed_bodies, opens=model if missing == "open" else None
+        ) as soft,
         bound_task(session, asked, destination, soft.layout, soft.program, task, start, templates=False) as asking,
     ):
+        if missing == "error":
+            check_listed(soft, asking.extent, whole=len(asking.ids) <= 1 or not is_divisible(soft))
         windows = collected(_windows(soft, asking, options), task, len(asking.ids), RuleTotals.of)
         result, totals = joined(windows.results, windows.order), windows.total
         assert totals is not None, "there is at least one window"
@@ -152,6 +162,7 @@ def predict_soft(
             network=None if windows.network is None else windows.network.network,
             result=result,
             observed_bodies=observed_bodies,
+            missing=missing,
         )
         return asking.deliver(found, lambda: _keep(found, totals, options))
 
@@ -193,7 +204,7 @@ class RuleTotals:
 
 def _keep(found: SoftPrediction, totals: RuleTotals, options: HingeOptions | None) -> int:
     """Keep the model, the truth values, what each rule costs and what is proved; return the number of the run."""
-    asked = {**asdict(options or HingeOptions()), "observed_bodies": found.observed_bodies}
+    asked = {**asdict(options or HingeOptions()), "observed_bodies": found.observed_bodies, "missing": found.missing}
     weights = np.array([rule.weight or 0.0 for rule in found.model.rules])
     clauses, hard = soft_clauses(found.model, weights), np.array([rule.hard for rule in found.model.rules], dtype=bool)
     distances = {

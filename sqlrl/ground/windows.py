@@ -231,7 +231,7 @@ def divided_hinges(
     soft: SoftProgram, extent: Extent, examples: IntArray, *, entries: int | None = None
 ) -> Iterator[tuple[IntArray, GroundHinges]]:
     """Ground the examples of a soft program window by window, as `divided` does; all at once if a rule is about several of them, or none."""
-    apart = len(examples) <= 1 or _apart(soft)
+    apart = len(examples) <= 1 or is_divisible(soft)
     yield from _divided(extent, examples, partial(_ground_hinges, soft), entries=entries, whole=not apart)
 
 
@@ -285,8 +285,8 @@ def adds_up(program: Program) -> bool:
     return all(_of_one_example(bound) for bound in counted)
 
 
-def _apart(soft: SoftProgram) -> bool:
-    # Whether each rule of a soft program is about one example in each grounding; a sum over examples is about all of them.
+def is_divisible(soft: SoftProgram) -> bool:
+    """Return whether each rule of a soft program is about one example in each grounding; a sum over examples is about all of them."""
     sums = all(
         _of_one_example(use.bound) and Parts.of(rule, use).summed.isdisjoint(use.bound.restricted)
         for use in soft.sums

@@ -12,6 +12,7 @@ domain.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -98,44 +99,76 @@ def value_source(bound: BoundShape, literal: ShapeLiteral, alias: str, *, zeros:
 # ---- the query of a shape ----------------------------------------------------------------------------
 
 
-def hinges(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery:
-    """Plan the hinges of a shape of plain literals that some truth values make positive, in `GroundingQuery` columns and `constant` (DOUBLE)."""
+@dataclass(frozen=True)
+class Groundings:
+    """The groundings of a shape: its body, what the rows say of each literal that has a value, and the literals that may be without a row."""
+
+    body: QueryBody
+    told: dict[int, _Told]
+    inner: tuple[int, ...]  # positive literals that are joined
+    outer: dict[int, ValueSource]  # positive literals that are still to be joined, by their places in the shape
+
+
+def groundings(
+    bound: BoundShape, examples: TableName | None = None, among: Mapping[int, TableName] | None = None
+) -> Groundings:
+    """Join what may be above 0 of the literals of a body, and what the other variables range over; literals in `among` have the rows of a table alone."""
     shape, body = bound.shape, QueryBody(bound)
     if bound.parameters is not None:
         body.join(parameter_source(bound.parameters, shape))
     told: dict[int, _Told] = {}
+
+    def source(i: int, literal: ShapeLiteral, kind: str, *, zeros: bool = False) -> ValueSource:
+        """Return the relation of a literal."""
+        alias = body.alias(kind)
+        if among is None or i not in among:
+            return value_source(bound, literal, alias, zeros=zeros)
+        return ValueSource(SlotSource(table(among[i], alias), alias, bound.columns(literal)), integer(1), 0.0)
+
     for i, literal in enumerate(shape.literals):
         if not literal.positive:
-            each = value_source(bound, literal, body.alias("t"))
+            each = source(i, literal, "t")
             told[i] = _Told.of(each)
             body.join(each.source)
             body.learn_domains(literal)
     loose = _loose(bound, body)
-    outer: list[ValueSource] = []
+    inner, outer = list[int](), dict[int, ValueSource]()
     for i, literal in enumerate(shape.literals):
         info = bound.info(literal)
         if not literal.positive or not (info.open or info.valued):
             continue
-        inner = literal == loose or (info.open and bound.covers(literal))
-        each = value_source(bound, literal, body.alias("o"), zeros=inner)
-        told[i] = _Told.of(each, absent=not inner)
-        if inner:
+        joined = literal == loose or (info.open and bound.covers(literal))
+        each = source(i, literal, "o", zeros=joined)
+        told[i] = _Told.of(each, absent=not joined)
+        if joined:
+            inner.append(i)
             body.join(each.source)
             body.learn_domains(literal)
         else:
-            outer.append(each)
+            outer[i] = each
     for slot in bound.variables:
         body.require(slot)
     body.restrict(examples, [*bound.variables, *(Slot(True, i) for i in range(len(shape.parameters)))])
-    for each in outer:
+    return Groundings(body, told, tuple(inner), outer)
+
+
+def hinges(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery:
+    """Plan the hinges of a shape of plain literals that some truth values make positive, in `GroundingQuery` columns and `constant` (DOUBLE)."""
+    found = groundings(bound, examples)
+    body = found.body
+    for each in found.outer.values():
         body.outer_join(each.source)
-    for literal in shape.literals:
-        if literal.positive and not (bound.info(literal).open or bound.info(literal).valued):
-            # What is 1 leaves nothing to violate.
-            body.without_facts(literal)
+    without_true(bound, body)
     compare(bound, body)
     # 0 stands for a literal whose value is known; `constant` is what is left of the sum without the query atoms.
-    return _query(bound, body, told)
+    return _query(bound, body, found.told)
+
+
+def without_true(bound: BoundShape, body: QueryBody) -> None:
+    """Drop the groundings that a fact which is 1 satisfies: they leave nothing to violate."""
+    for literal in bound.shape.literals:
+        if literal.positive and not (bound.info(literal).open or bound.info(literal).valued):
+            body.without_facts(literal)
 
 
 def compare(bound: BoundShape, body: QueryBody) -> None:

@@ -29,7 +29,7 @@ Rows = Callable[[QueryText], pa.Table]
 
 _ROLES = ("drop", "query", "hidden", "empty")
 _CHOICES = ("limit", *_ROLES)
-_EFFORT = ("method", "random_state", "observed_bodies", "deterministic_limit", *_CHOICES, "semantics")
+_EFFORT = ("method", "random_state", "observed_bodies", "missing", "deterministic_limit", *_CHOICES, "semantics")
 _SAMPLING = ("method", "samples", "burn_in", "chains", "random_state", "time_limit", *_CHOICES, "semantics")
 _SWITCHES = ("expected", "probabilities", "neutral", "observed_bodies")
 _OF_QUERIES = ("world",)
@@ -169,6 +169,10 @@ def _evaluate(call: FunctionCall) -> pa.Table:
     probabilities, by = options.pop("probabilities", False), options.pop("by", "predicate")
     if by not in ("predicate", "example"):
         raise InputError(f"by => {by!r}: choose 'predicate' or 'example'")
+    wrong = sorted(options.keys() - set(_SAMPLING if probabilities else _EFFORT))
+    if wrong:
+        what, other = ("probabilities", "predictions") if probabilities else ("predictions", "probabilities")
+        raise InputError(f"{wrong[0]} is an option of {other}, and these are scores of {what}: leave it out")
     find = call.db.probabilities if probabilities else call.db.predict
     scores: Any = find(call.model, examples=call.examples, **options).evaluate()
     if by == "predicate":

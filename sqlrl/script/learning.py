@@ -213,8 +213,9 @@ def _target(given: StatementOptions, bias: Any) -> str:
 def _fitting(context: Context, given: StatementOptions, word: str) -> dict[str, Any]:
     """Return what `fit` is given beside model and examples."""
     found: dict[str, Any] = {}
-    if given.has("limit"):
-        found["limit"] = given.take("limit")
+    for name in ("limit", "missing"):
+        if given.has(name):
+            found[name] = given.take(name)
     start = given.value("start")
     if start is not None:
         plain = context.plain(start)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlrl.catalog.derived_bias import CONSTANTS
 from sqlrl.errors import InputError, UnsupportedError
-from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.limits import GROUNDING_LIMIT, MissingAtoms
 from sqlrl.logic.limits import MOST_CANDIDATES
 from sqlrl.logic.model import Model
 from sqlrl.report import Table
@@ -170,12 +170,16 @@ class Learning:
         examples: Any = None,
         limit: int | None = GROUNDING_LIMIT,
         observed_bodies: bool = False,
+        missing: MissingAtoms = "error",
+        written: int | None = None,
     ) -> AbstractContextManager[SoftTraining]:
         """Hold a soft model against the training examples while the context is open."""
         from sqlrl.training.soft import soft_training
 
         refuse_streams(examples)
-        return soft_training(self.session, model, examples=examples, limit=limit, observed_bodies=observed_bodies)
+        return soft_training(
+            self.session, model, examples=examples, limit=limit, observed_bodies=observed_bodies, missing=missing, written=written
+        )  # fmt: skip
 
     # ---- streams of subgraphs, and structure from them -------------------------------------------------------
 

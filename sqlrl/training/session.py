@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.arguments import refuse
-from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.catalog import NOTHING, Catalog
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.catalog.records import Records
 from sqlrl.catalog.roles import NONE, Roles
@@ -53,6 +53,18 @@ FROM_DATA = ("rules from data",)
 """Among what was said while rules are those that a search has found."""
 
 
+@dataclass(eq=False)
+class ReachedAtoms:
+    """The atoms that the rules of a soft model reach and no list has, with what was asked: the data, the model, and how it is held against them."""
+
+    asked: tuple[object, ...] = ()
+    atoms: Mapping[str, pa.Table] = field(default_factory=dict)
+
+    def keep(self, asked: tuple[object, ...], atoms: Mapping[str, pa.Table]) -> None:
+        """Keep them in place of those before."""
+        self.asked, self.atoms = asked, atoms
+
+
 @dataclass(frozen=True, eq=False)
 class Session:
     """What the methods of a database share; one for each cursor."""
@@ -64,6 +76,7 @@ class Session:
     # What rules were warned of, with the state of the data, so that each warning comes once.
     warned: set[tuple[object, ...]] = field(default_factory=set, repr=False)
     kept_program: KeptProgram = field(default_factory=KeptProgram, repr=False)  # the program of the last prediction
+    reached: ReachedAtoms = field(default_factory=ReachedAtoms, repr=False)
 
     @classmethod
     def open(cls, catalog: Catalog, console: Console | None = None) -> Session:
@@ -165,14 +178,23 @@ class Session:
 
     @contextmanager
     def soft_program(
-        self, model: SoftModel, roles: Roles = NONE, *, training: bool = False, observed_bodies: bool = False
+        self,
+        model: SoftModel,
+        roles: Roles = NONE,
+        *,
+        training: bool = False,
+        observed_bodies: bool = False,
+        opens: SoftModel | None = None,  # the rules whose groundings make atoms, also where no list has them
     ) -> Iterator[SoftProgram]:
         """Hold a soft model against the data while the context is open."""
         from sqlrl.ground.soft_program import SoftProgram
 
         with self.engine.turn:
             with Stage("holding the model against the data"):
-                layout = self.catalog.bind(model, training=training, roles=roles)
+                opened = NOTHING
+                if opens is not None:
+                    opened = self._reached(opens, roles, training=training, observed_bodies=observed_bodies)
+                layout = self.catalog.bind(model, training=training, roles=roles, opened=opened)
                 plans = self.plans_of(layout)
                 if not any(p.open for p in layout.predicates.values()):
                     raise CatalogError(
@@ -186,6 +208,26 @@ class Session:
             finally:
                 soft.close()
                 self.plans.leave(0)
+
+    def _reached(
+        self, model: SoftModel, roles: Roles, *, training: bool, observed_bodies: bool
+    ) -> Mapping[str, pa.Table]:
+        """Return the atoms that rules reach and no list has, in all examples; those of the last model are not looked for again."""
+        from sqlrl.ground.soft_program import SoftProgram
+        from sqlrl.ground.unlisted import reached_atoms
+
+        asked = (self.catalog.store.state("data"), model, roles, training, observed_bodies)
+        if self.reached.asked == asked:
+            return self.reached.atoms
+        layout = self.catalog.bind(model, training=training, roles=roles)
+        soft = SoftProgram(self.plans_of(layout), layout, model, observed_bodies=observed_bodies)
+        try:
+            atoms = reached_atoms(soft)
+        finally:
+            soft.close()
+        # Binding may have changed what is recorded of the data.
+        self.reached.keep((self.catalog.store.state("data"), *asked[1:]), atoms)
+        return atoms
 
     def plans_of(self, layout: Layout) -> QueryEngine:
         """Return what runs the plans of a layout, which sees its tables as they are now."""

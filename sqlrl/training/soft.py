@@ -15,9 +15,11 @@ from sqlrl.ground.atoms import read_values
 from sqlrl.ground.clauses import atom_texts
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.hinges import ground_hinges
+from sqlrl.ground.limits import MissingAtoms, check_missing
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent
 from sqlrl.ground.soft_program import SoftProgram
+from sqlrl.ground.unlisted import check_listed
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.training.labels import Names
@@ -90,7 +92,15 @@ class SoftTraining(LearnerRun):
 
 @contextmanager
 def soft_training(
-    session: Session, model: SoftModel, *, examples: Any, limit: int | None, observed_bodies: bool = False
+    session: Session,
+    model: SoftModel,
+    *,
+    examples: Any,
+    limit: int | None,
+    observed_bodies: bool = False,
+    missing: MissingAtoms = "error",
+    written: int
+    | None = None,  # so many rules, the first ones, must not reach missing atoms, or open them; by default all
 ) -> Iterator[SoftTraining]:
     """Hold a soft model against the training examples while the context is open; a run that an error or Ctrl-C ends is kept so."""
     given: object = model
@@ -101,15 +111,20 @@ def soft_training(
     if all(rule.hard for rule in model.rules):
         raise InputError("the model has no rules with a weight to learn: write some")
     Query(Model({}), examples, limit=limit).check()
+    check_missing(missing)
     session.catalog.store.check_writable()
+    count = len(model.rules) if written is None else written
+    opens = model.with_rules(model.rules[:count]) if missing == "open" else None
     with (
         session.verb(),
         session.console.progress("learning"),
-        session.soft_program(model, training=True, observed_bodies=observed_bodies) as soft,
+        session.soft_program(model, training=True, observed_bodies=observed_bodies, opens=opens) as soft,
         session.examples_table(examples) as chosen,
     ):
         ids = session.ids(chosen)
         extent = Extent(soft.program, chosen, limit, len(ids))
+        if missing == "error":
+            check_listed(soft, extent, rules=count)
         network = ground_hinges(soft, extent)
         if not len(network.atoms):
             raise InputError(

@@ -105,3 +105,24 @@ def test_missing_data_are_named(run: Run, tmp_path: Path) -> None:
     assert done.code == 1
     assert "gone.txt" in done.err
     assert "lost.txt" in done.err
+
+
+def test_atoms_that_rules_reach_and_no_list_has(run: Run, tmp_path: Path) -> None:
+    data = {
+        **PROGRAM["predicates"],
+        "Smokes/1": {"observations": [["Anna"]], "targets": [["Chris"]], "truth": [["Chris", 0]]},
+    }
+    path = tmp_path / "smokers.json"
+    path.write_text(json.dumps({**PROGRAM, "predicates": data}), encoding="utf-8")
+    done = run("psl", path)
+    assert done.code == 1
+    for part in ("reaches Smokes(Bob)", "--scope where Smokes is loaded", "--missing open", "--missing false"):
+        assert part in " ".join(done.err.split())
+    found = {word: run("psl", path, "--missing", word, "--json").rows() for word in ("open", "false")}
+    assert {row["UniqueStringID"]: row["value"] for row in found["open"]} == pytest.approx(
+        {"Bob": 6 / 11, "Chris": 4 / 11}, abs=1e-4
+    )
+    assert [(row["UniqueStringID"], row["value"]) for row in found["false"]] == [
+        ("Chris", pytest.approx(0.0, abs=1e-6))
+    ]
+    assert run("psl", path, "--missing", "allow").code == 2

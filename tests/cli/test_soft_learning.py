@@ -186,7 +186,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["--learner", "soft-structure", "--query", "Q"], 2, "name the database"),
     (["--learner", "soft-structure"], 2, "or --query NAME"),
     (["--model", "P", "--evidence", "e.db"], 2, "--evidence is an option of Markov logic networks"),
-    (["--model", "P", "--missing", "error"], 2, "--missing is an option of Markov logic networks"),
+    (["--model", "P", "--missing", "allow"], 2, "--missing allow is about constants of Markov logic networks"),
     (["--model", "P", "--holdout", "0.2"], 2, "--holdout is no option of soft-map-likelihood"),
     (["--model", "P", "--start", "m.psl"], 2, "--start is no option of soft-map-likelihood"),
     (["--model", "P", "--constraints", "sct"], 2, "--constraints is no option of soft-map-likelihood"),
@@ -280,3 +280,21 @@ def test_learners_that_share_an_option_take_the_same_kind_of_value() -> None:
 
 def _kind(kind: object) -> object:
     return get_origin(kind) or kind
+
+
+def test_learners_take_atoms_that_no_list_has_as_they_are_told(run: Run, tmp_path: Path) -> None:
+    rules = ["2: Friends(A, B) & Smokes(A) -> Smokes(B) ^2", "1: !Smokes(A) ^2"]
+    smokes = {"observations": [["Anna"]], "targets": [["Chris"]], "truth": [["Chris", 1]]}
+    data = {"Friends/2": {"observations": [["Anna", "Bob"], ["Bob", "Chris"]]}, "Smokes/1": smokes}
+    path = tmp_path / "smokers.json"
+    path.write_text(json.dumps({"rules": rules, "predicates": data}), encoding="utf-8")
+    command = ("learn", "--model", path, "--learner", "soft-pseudo-likelihood", "--unlabelled", "zero")
+    done = run(*command)
+    assert done.code == 1
+    assert "reaches Smokes(Bob)" in " ".join(done.err.split())
+    for word in ("open", "false"):
+        assert run(*command, "--missing", word).code == 0
+    network = tmp_path / "friends.mln"
+    network.write_text("Friends(person, person)\n1 Friends(x, y)", encoding="utf-8")
+    done = run("learn", "--model", network, "--learner", "adagrad", "--missing", "open")
+    assert (done.code, "is about programs of soft logic" in " ".join(done.err.replace("│", " ").split())) == (2, True)

@@ -158,7 +158,7 @@ def test_what_only_networks_take_is_refused(friends):
     with pytest.raises(InputError, match=r"random_state=3.*HingeOptions"):
         db.predict(model, random_state=3)
     network = sqlrl.parse_mln("Friends(person, person)\n1 Friends(x, y)", query=["Friends"])
-    with pytest.raises(InputError, match="observed_bodies= are of soft models"):
+    with pytest.raises(InputError, match="missing= are of soft models"):
         db.predict(network, options=object())
 
 

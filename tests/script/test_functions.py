@@ -359,3 +359,30 @@ def test_scores_by_example_and_the_columns_of_scores(db: Database) -> None:
         found = db.run(f"FROM {call}").table
         assert found is not None
         assert [row["column_name"] for row in rows(db, f"DESCRIBE FROM {call}")] == found.to_arrow().column_names
+
+
+def test_atoms_that_rules_reach_and_no_list_has_are_what_scripts_say() -> None:
+    db = sqlrl.connect(progress=False)
+    db.load("Road", [("a", "b"), ("b", "c"), ("c", "d")], types=["town", "town"])
+    db.load("Wet", [("a",)], types=["town"], given=True)
+    db.load("Wet", [("d", 0.5)], types=["town"], columns=[0], value=1, target=True)
+    db.scope("Wet", [("d",)])
+    db.run("CREATE MODEL m OPTIONS (format = 'psl') AS $$ 5: Road(A, B) & Wet(A) -> Wet(B) ^2\n1: !Wet(A) ^2 $$")
+    for query in ("FROM ML.PREDICT(MODEL m)", "FROM ML.EVALUATE(MODEL m)", "FROM ML.EXPLAIN(MODEL m, 'Wet(d)')"):
+        with pytest.raises(ScriptError, match=r"ALTER PREDICATE Wet SET SCOPE.*missing = 'open'.*missing = 'false'"):
+            db.run(query)
+    expected = db.predict(db.models["m"], missing="open")
+    assert rows(db, "FROM ML.PREDICT(MODEL m, missing => 'open')") == expected.atoms().to_pylist()
+    assert rows(db, "FROM ML.EXPLAIN(MODEL m, 'Wet(b)', missing => 'open')")[0]["hinge"] == '-Wet("b") + 1'
+    assert [row["town"] for row in rows(db, "FROM ML.PREDICT(MODEL m, missing => 'false')")] == ["d"]
+    assert rows(db, "FROM ML.EVALUATE(MODEL m, missing => 'open')")[0]["atoms"] == 3
+    learn = "CREATE MODEL {} OPTIONS (learner = 'soft-map-likelihood'{}) FROM MODEL m"
+    with pytest.raises(ScriptError, match="missing = 'open'"):
+        db.run(learn.format("n", ""))
+    db.run(learn.format("n", ", missing = 'open'"))
+    learned = sqlrl.SoftMapLikelihood().fit(db, db.models["m"], missing="open").weights_
+    assert [rule.weight for rule in db.models["n"].rules] == pytest.approx(learned.tolist())
+    with pytest.raises(ScriptError, match="adagrad has no option missing"):
+        db.run("CREATE MODEL o OPTIONS (learner = 'adagrad', missing = 'open') FROM MODEL m")
+    with pytest.raises(ScriptError, match="missing is an option of predictions"):
+        db.run("FROM ML.EVALUATE(MODEL m, semantics => 'boolean', probabilities => true, missing => 'open')")

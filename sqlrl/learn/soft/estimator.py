@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InputError, LabelWarning, Parameter, Phrase, warn
-from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.limits import GROUNDING_LIMIT, MissingAtoms, check_missing
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.parameters import check_database, fit_options
@@ -68,6 +68,7 @@ class SoftEstimator(Fitted):
         checkpoint: bool = False,
         resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
+        missing: MissingAtoms = "error",
     ) -> Self:
         r"""Learn the weights of all rules of a model that are not hard.
 
@@ -91,6 +92,9 @@ class SoftEstimator(Fitted):
             by other iterations, since what a search knew besides (curvature, brackets) is not saved.
         limit : int, optional
             The most ground rules of one shape that there may be; None for no limit.
+        missing : {"error", "open", "false"}
+            What an atom of a predicate with a scope is that logical rules reach and that is neither observed nor in the scope, as in
+            `Database.predict`. A run of an earlier version took it as 0, and goes on with "false".
 
         Returns
         -------
@@ -106,6 +110,8 @@ class SoftEstimator(Fitted):
             Without a penalty a rule that labels never violate would have an infinite weight.
         GroundingLimitError
             A rule has more groundings than the limit.
+        MissingAtomError
+            Rules reach atoms that are neither observed nor in the scope of their predicate.
 
         Warns
         -----
@@ -136,9 +142,10 @@ class SoftEstimator(Fitted):
             raise InputError(
                 f"{Parameter('start', given)} must be {Phrase('True')} or {Phrase('False')}: whether to begin with the weights of the model."
             )
-        recorded = {**self.recorded(), **({"start": True} if start else {})}
+        check_missing(missing)
+        recorded = {**self.recorded(), **({"start": True} if start else {}), **recorded_missing(missing)}
         begun_at = time.perf_counter()
-        with db.advanced.learning.soft_training(model, examples=examples, limit=limit) as training:
+        with db.advanced.learning.soft_training(model, examples=examples, limit=limit, missing=missing) as training:
             fit = IterationFit(training, type(self).__name__, recorded, 0, options, since=begun_at)
             fit.lap("grounding")
             begun = training.weights() if start else None
@@ -206,6 +213,12 @@ class SoftEstimator(Fitted):
     def _facts(self) -> list[tuple[str, str]]:
         ended = ", interrupted there" if self.interrupted_ else ""
         return [("iterations", f"{self.iterations_.num_rows:,}{ended}"), *super()._facts()]
+
+
+def recorded_missing(missing: MissingAtoms) -> dict[str, object]:
+    """Return what is recorded of missing atoms with the parameters of a run: nothing where what was learned is the same as if they were false."""
+    # Runs of earlier versions have no such parameter; they and these can be resumed either way, as long as there are none or they are false.
+    return {"missing": missing} if missing == "open" else {}
 
 
 def run_record(fit: IterationFit, status: str) -> TrainingRecord:

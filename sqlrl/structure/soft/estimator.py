@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from sqlrl.deprecated import takes_old_parameters
 from sqlrl.errors import NothingFoundWarning, Parameter, warn
-from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.limits import GROUNDING_LIMIT, MissingAtoms, check_missing
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.parameters import AtLeast, Option, Whole, check_database, fit_options
 from sqlrl.learn.soft.atom_hinges import atom_hinges
-from sqlrl.learn.soft.estimator import run_record
+from sqlrl.learn.soft.estimator import recorded_missing, run_record
 from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
 from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
 from sqlrl.learn.soft.settings import OnUnlabelled, Penalty, Strength, check_soft_parameters, saved
@@ -106,7 +106,8 @@ class SoftStructure(Fitted):
     Notes
     -----
     Source: Embar, Sridhar, Farnadi, Getoor, "Scalable Structure Learning for Probabilistic Soft Logic" (2018). Atoms of the target in bodies are
-    what is observed of it (`given=True`), and 0 else; labels stand in no body. So predict with `observed_bodies=True`.
+    what is observed of it (`given=True`), and 0 else; labels stand in no body. So predict with `observed_bodies=True`, and
+    with `missing="false"` where the target has a scope and paths connect other pairs, too.
 
     Examples
     --------
@@ -177,6 +178,7 @@ class SoftStructure(Fitted):
         checkpoint: bool = False,
         resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
+        missing: MissingAtoms = "error",
     ) -> Self:
         """Learn rules about a target and their weights.
 
@@ -193,6 +195,9 @@ class SoftStructure(Fitted):
             finds its paths again.
         limit : int, optional
             The most ground rules of one candidate; None for no limit.
+        missing : {"error", "open", "false"}
+            What an atom of a predicate with a scope is that the rules of the model which is given reach and that is neither observed nor in the
+            scope, as in `Database.predict`. Candidates that the search makes are weighed on the atoms that are listed, whatever else they reach.
 
         Returns
         -------
@@ -207,6 +212,8 @@ class SoftStructure(Fitted):
             The target has not two arguments.
         GroundingLimitError
             A step of the search has more walks, or a candidate more groundings, than the limit; counted before.
+        MissingAtomError
+            Rules of the model that is given reach atoms that are neither observed nor in the scope of their predicate.
         UnboundedWeightError
             Without a penalty a rule that labels never violate would have an infinite weight.
 
@@ -217,6 +224,7 @@ class SoftStructure(Fitted):
         """
         check_soft_parameters(self)
         check_database(db)
+        check_missing(missing)
         options, clock = fit_options(callback, checkpoint, resume), time.perf_counter()
         with db.advanced.learning.soft_structure(
             target, examples=examples, limit=None, symmetric=self.symmetric
@@ -225,9 +233,10 @@ class SoftStructure(Fitted):
             model = data.model.with_rules((*data.model.rules, *self._beside(data.source.target), *found.rules))
         paths, clock = time.perf_counter() - clock, time.perf_counter()
         with db.advanced.learning.soft_training(
-            model, examples=examples, limit=limit, observed_bodies=True
+            model, examples=examples, limit=limit, observed_bodies=True, missing=missing, written=len(data.model.rules)
         ) as training:
-            fit = IterationFit(training, type(self).__name__, self.recorded(), 0, options, things="rules", since=clock)
+            recorded = {**self.recorded(), **recorded_missing(missing)}
+            fit = IterationFit(training, type(self).__name__, recorded, 0, options, things="rules", since=clock)
             fit.seconds = {"paths": fit.seconds.pop("paths", 0.0) + paths, **fit.seconds}
             fit.lap("grounding")
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 import sqlrl
-from sqlrl.errors import InputError, NothingFoundWarning, UnsupportedError
+from sqlrl.errors import InputError, MissingAtomError, NothingFoundWarning, UnsupportedError
 
 
 def families(seed=0, size=30):
@@ -46,13 +46,14 @@ def test_a_planted_rule_is_the_strongest_of_its_kind(method):
     assert learner.weights_[0] >= learner.least_prior
     assert up[0] == "Parent(E1, E2) & Parent(E2, E3) -> Grandparent(E1, E3)"
     test = loaded(labels[half:], parents, friends)
-    scores = test.predict(learner.model_, observed_bodies=True).evaluate()
+    # Paths connect more pairs than those that are asked for.
+    scores = test.predict(learner.model_, observed_bodies=True, missing="false").evaluate()
     assert scores.auc_roc > 0.95
     # Without the prior rules that are learned each by itself lift atoms to 1, whatever they weigh, and many atoms tie.
     plain = sqlrl.SoftStructure(method=method, length=2, min_targets=3, strength=0.1, least_prior=0.0).fit(
         db, "Grandparent"
     )
-    assert test.predict(plain.model_, observed_bodies=True).evaluate().auc_roc <= scores.auc_roc
+    assert test.predict(plain.model_, observed_bodies=True, missing="false").evaluate().auc_roc <= scores.auc_roc
     run = db.sql("select learner, status, model from sqlrl.run").fetchall()
     assert run[0][:2] == ("SoftStructure", "done")
     assert db.models[run[0][2]] == learner.model_
@@ -94,9 +95,14 @@ def test_rules_of_a_model_are_candidates_too():
     model = sqlrl.parse_psl(rule, query=["Grandparent"]).with_types(
         {name: ["person", "person"] for name in ("Friend", "Parent", "Grandparent")}
     )
-    learner = sqlrl.SoftStructure(length=1, min_targets=3).fit(db, model)
+    # The rule, as paths do, connects more pairs than those with labels.
+    learner = sqlrl.SoftStructure(length=1, min_targets=3).fit(db, model, missing="false")
     assert len(learner.weights_) == 2 + len(learner.candidates_)
-    assert learner.weights_[0] == pytest.approx(sqlrl.SoftPiecewiseLikelihood().fit(db, model).weights_[0], abs=1e-6)
+    alone = sqlrl.SoftPiecewiseLikelihood().fit(db, model, missing="false")
+    assert learner.weights_[0] == pytest.approx(alone.weights_[0], abs=1e-6)
+    with pytest.raises(MissingAtomError, match="Friend") as error:
+        sqlrl.SoftStructure(length=1, min_targets=3).fit(db, model)
+    assert error.value.rule == 0
 
 
 def test_the_prior_is_left_out_where_it_is_not_asked_for():
