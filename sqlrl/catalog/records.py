@@ -189,18 +189,31 @@ def _contents_fingerprint(store: Store) -> str:
 def _same_contents(store: Store, fingerprint: str) -> bool | None:
     """Return whether a database has the contents of a fingerprint, None if this DuckDB cannot tell any more."""
     if is_marked(fingerprint):
-        return fingerprint == _contents_fingerprint(store)
+        # Earlier ones told also of predicates that models alone had declared.
+        return fingerprint in (_contents_fingerprint(store), f"{MARK}:{_hashed(store, rows_hash, declared=True)}")
     # The fingerprint is of an earlier version of sqlrl.
-    if _hashed(store, unmarked_hash) == fingerprint:
+    if _hashed(store, unmarked_hash, declared=True) == fingerprint:
         return True
     return False if can_check_unmarked(store.engine) else None
 
 
-def _hashed(store: Store, rows_hash: Callable[[exp.Expr], exp.Select]) -> str:
+def _hashed(store: Store, rows_hash: Callable[[exp.Expr], exp.Select], *, declared: bool = False) -> str:
     """Return a hash of the contents of a database that rests on a hash of rows, in 12 hexadecimal digits."""
     predicates, types, sources = store.predicates(), store.types(), store.sources()
     tables = {("example", ""): "example"}
     bound = bound_types(store)
+    if not declared:
+        # What a model declares and nothing fills stays when another one is bound: the data have nothing of it.
+        idle = {
+            name
+            for name, record in predicates.items()
+            if not (record.facts or record.atoms or record.source or record.scope or record.open)
+        }
+        idle -= {name for name, _ in sources}
+        gone = {x.type for name in idle for x in predicates[name].arguments}
+        predicates = {name: record for name, record in predicates.items() if name not in idle}
+        gone -= {x.type for record in predicates.values() for x in record.arguments}
+        types, bound = ({name: x for name, x in found.items() if name not in gone} for found in (types, bound))
     tables |= {("constants", name): record.dictionary for name, record in bound.items()}
     tables |= {("facts", name): record.facts for name, record in predicates.items() if record.facts}
     tables |= {("atoms", name): record.atoms for name, record in predicates.items() if record.atoms}

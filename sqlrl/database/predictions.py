@@ -93,10 +93,22 @@ class Prediction(InferenceResult["Scores", "Reasons"], InferredWorld):
         """Sum of the weights of the ground clauses that the world violates, and of the absolute negative weights of those that it satisfies.
 
         In log-odds: how far the world is from one in which every weighted ground clause earns the most, whether or not there
-        is one. What the evidence decides costs nothing. Worlds of one model and data differ in cost as in objective.
+        is one. It is `open_cost + constant_cost`. Worlds of one model and data differ in cost as in objective.
         """
         assert self.result.cost is not None, "what predicts says what the world costs"
         return self.result.cost
+
+    @property
+    def open_cost(self) -> float:
+        """The part of the cost that the world decides: that of ground clauses which the evidence leaves open."""
+        assert self.result.report.open_cost is not None, "what predicts says what the world costs"
+        return self.result.report.open_cost
+
+    @property
+    def constant_cost(self) -> float:
+        """The part of the cost that the evidence alone decides: the same for every world."""
+        assert self.result.report.constant_cost is not None, "what predicts says what the world costs"
+        return self.result.report.constant_cost
 
     @property
     def bound(self) -> float:

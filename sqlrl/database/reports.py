@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -138,15 +138,40 @@ def _sections(family: _Family) -> Iterator[Section]:
     yield Section("audit", "Audit of the data", tuple(_audit(family)))
 
 
+def _state(run: RunData) -> str:
+    """Say whether the data of a run are those of the database."""
+    records, same = run.session.records, "the data of the database as they are now"
+    if records.same_data_of(run.number):
+        return same
+    try:
+        # A fingerprint tells of atoms and constants, too, which follow the model that was bound last: that of the run comes first.
+        with nullcontext() if run.model_number is None else _held(run):
+            if records.same_data_of(run.number):
+                return same
+    except SqlrlError as error:
+        return f"the model of the run cannot be held against the database as it is now: {brief(str(error))}"
+    return "the data of the database are others now: other facts, labels, scopes or examples"
+
+
+@contextmanager
+def _held(run: RunData) -> Iterator[Program]:
+    """Hold the model of a run against the data, while the context is open."""
+    assert run.model_number is not None
+    model = run.session.records.model(run.model_number)
+    if isinstance(model, SoftModel):
+        # A run of an earlier version took as false what no list has; an atom that it would have opened has no value in it.
+        opens = model if run.parameters.get("missing") == "open" else None
+        alone = bool(run.parameters.get("observed_bodies"))
+        with run.session.soft_program(model, observed_bodies=alone, opens=opens) as soft:
+            yield soft.program
+    else:
+        with run.session.program(model) as program:
+            yield program
+
+
 def _about(family: _Family) -> Iterator[Part]:
     run = family.run
-    # It tells of atoms and constants, too, which follow the model that was bound last.
-    same = (
-        "the data of the database as they are now"
-        if run.session.records.same_data_of(run.number)
-        else "the database is in another state now: other data, or another model was bound to them since"
-    )
-    facts = [*run.facts()[:-1], ("data fingerprint", f"{run.fingerprint}: {same}")]
+    facts = [*run.facts()[:-1], ("data fingerprint", f"{run.fingerprint}: {_state(run)}")]
     if run.model_number is not None:
         text = "SELECT count(*) AS clauses, count(*) FILTER (WHERE hard) AS hard FROM clause WHERE model = :model"
         row = ask(run.session.records, text, model=run.model_number).to_pylist()[0]
@@ -532,18 +557,8 @@ class _Names:
 def _names(run: RunData, atoms: IntArray, examples: IntArray) -> _Names | str:
     """Name what a run predicted, or say why it has no names: they are those of the data, which may be others now."""
     session = run.session
-    assert run.model_number is not None
-    model = session.records.model(run.model_number)
     try:
-        with ExitStack() as opened:
-            if isinstance(model, SoftModel):
-                # A run of an earlier version took as false what no list has; an atom that it would have opened has no value in it.
-                opens = model if run.parameters.get("missing") == "open" else None
-                alone = bool(run.parameters.get("observed_bodies"))
-                soft = session.soft_program(model, observed_bodies=alone, opens=opens)
-                program = opened.enter_context(soft).program
-            else:
-                program = opened.enter_context(session.program(model))
+        with _held(run) as program:
             if not session.records.same_data_of(run.number):
                 return f"The data, or which predicates are open, have changed since run {run.number}: its atoms cannot be named any more."
             return _Names(atom_texts(program, atoms), example_names(program.engine, program.layout, examples))

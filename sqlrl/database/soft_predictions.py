@@ -80,8 +80,23 @@ class SoftPrediction(InferenceResult["SoftScores", "Pushes"], InferredValues):
 
     @property
     def objective(self) -> float:
-        """The weighted sum of the distances of all ground rules, those that no query atom is in among them."""
+        """The weighted sum of the distances of all ground rules, those that no query atom is in among them: the same as `cost`."""
         return self.result.objective
+
+    @property
+    def cost(self) -> float:
+        """What the truth values cost: `open_cost + constant_cost`."""
+        return self.result.objective
+
+    @property
+    def open_cost(self) -> float:
+        """The part of the cost that truth values decide: what PSL calls its objective."""
+        return self.result.objective - self.result.constant
+
+    @property
+    def constant_cost(self) -> float:
+        """The part of the cost of ground rules without a query atom, which the evidence alone decides."""
+        return self.result.constant
 
     @property
     def bound(self) -> float:

@@ -174,8 +174,7 @@ def reasons(
     rows = []
     for each in found:
         worth = math.inf if hard[each.clause] else float(weights[each.clause]) * each.times
-        change = int(each.before) - int(each.after)
-        contribution = worth * change if change else 0.0
+        contribution = -worth * each.change if each.change else 0.0
         weight = None if hard[each.clause] else float(weights[each.clause])
         rows.append(_Row(_side(contribution), texts[each.clause], each.text, weight, each.times, contribution))
     name = atom_texts(program, np.array([key.atom]))[key.atom]

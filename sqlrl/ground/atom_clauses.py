@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.ground.clauses import GroundClauseWriter
+from sqlrl.ground.clauses import GroundClauseWriter, expansion_names
 from sqlrl.ground.network import BoolArray, IntArray, Network
-from sqlrl.ground.program import Extent, Program, ShapeUse
-from sqlrl.logic.terms import ForAll, Formula, Implies
+from sqlrl.ground.program import UNKNOWN, Extent, Program, ShapeUse
+from sqlrl.logic.expansions import fill
+from sqlrl.logic.printer import format_formula
+from sqlrl.logic.shapes import Instance, Shape, Slot
+from sqlrl.logic.terms import Constant, ForAll, Formula, Implies
+from sqlrl.plan.disjuncts import disjunct_slots, disjuncts, is_open
 from sqlrl.plan.named_clauses import AtomKey, TouchingQuery, touching
 from sqlrl.progress import staged
 
 ENUMERATED = 100
 """So many groundings of one shape that differ only in variables which occur in no open literal are listed each by itself."""
+
+MATCHED = 100_000
+"""So many ground clauses of one shape are fetched where several clauses are one rule, to find those of the same grounding."""
 
 
 def with_helpers(network: Network, defining: BoolArray, world: BoolArray, atom: int) -> BoolArray:
@@ -60,85 +70,192 @@ class TwoWorlds:
 
 @dataclass(frozen=True)
 class GroundClause:
-    """A ground clause and its truth in two worlds."""
+    """A ground clause, or a grounding of a rule that is several clauses, and what a flip makes of it."""
 
     clause: int  # id of the clause of which it is a grounding
-    # With the literals that evidence makes false. A conjunction is shown as such, not as the negation that is grounded.
+    # With the literals that evidence makes false. A conjunction is shown as such, not as the negation that is grounded, and
+    # a rule that is several disjoint clauses as it is written: each of these leaves out literals that matter.
     text: str
     times: int  # groundings with this text
-    before: bool  # truth of what `text` shows
-    after: bool
+    change: int  # truth of what `text` shows after the flip minus that before: -1, 0 or 1
     written: str  # `text` as its rule is written, if that is an implication
-    # Constants of all variables of a rule that is several disjoint clauses; None for other rules, or if one is unknown.
-    binding: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A ground clause of a shape as it was fetched."""
+
+    clause: int
+    names: Mapping[Slot, str | None]  # constants of slots; None for one that the data do not have
+    times: int
+    change: int  # of the ground clause's truth: -1, 0 or 1
 
 
 def clauses_of_atoms(extent: Extent, keys: Sequence[AtomKey], worlds: TwoWorlds) -> list[GroundClause]:
     """Return the open ground clauses that mention some atoms, by clause and text, without helper definitions."""
-    found: dict[tuple[int, str, bool, bool], int] = {}
+    program = extent.program
+    several = {
+        i: _RuleGroundings(program, i)
+        for i, bound in enumerate(program.features)
+        if bound.rule is not None and not bound.hard and len(bound.feature.clauses) > 1
+    }
+    listed: list[GroundClause] = []
+    for use in staged("looking through shapes of clauses", program.shapes.values()):
+        listed += _of_shape(extent, use, keys, worlds, several)
+    for rule in several.values():
+        listed += rule.clauses()
+    times: Counter[tuple[int, str, int]] = Counter()
     written: dict[tuple[int, str], str] = {}
-    listed = [
-        each
-        for use in staged("looking through shapes of clauses", extent.program.shapes.values())
-        for each in _of_shape(extent, use, keys, worlds)
-    ]
-    for each in _of_formulas(listed):
-        key = (each.clause, each.text, each.before, each.after)
-        found[key] = found.get(key, 0) + each.times
+    for each in listed:
+        times[each.clause, each.text, each.change] += each.times
         written.setdefault((each.clause, each.text), each.written)
     return [
-        GroundClause(clause, text, times, before, after, written[clause, text])
-        for (clause, text, before, after), times in sorted(found.items())
+        GroundClause(clause, text, number, change, written[clause, text])
+        for (clause, text, change), number in sorted(times.items())
     ]
 
 
-def _of_formulas(found: Sequence[GroundClause]) -> Iterator[GroundClause]:
-    """Yield ground clauses, as true in both worlds where the flip leaves the truth of their formula unchanged."""
-    groups: dict[tuple[int, tuple[str, ...]], list[GroundClause]] = {}
-    for each in found:
-        if each.binding is not None and each.before != each.after:
-            groups.setdefault((each.clause, each.binding), []).append(each)
-    # Of a formula's disjoint conjunctions at most one is true, and of its disjoint clauses at most one is violated:
-    # where another one takes its place after the flip, neither says anything about the atom.
-    same = {key for key, group in groups.items() if sum(x.after * x.times - x.before * x.times for x in group) == 0}
-    for each in found:
-        idle = each.binding is not None and (each.clause, each.binding) in same
-        yield replace(each, before=True, after=True) if idle else each
-
-
-def _of_shape(extent: Extent, use: ShapeUse, keys: Sequence[AtomKey], worlds: TwoWorlds) -> Iterator[GroundClause]:
+def _of_shape(
+    extent: Extent,
+    use: ShapeUse,
+    keys: Sequence[AtomKey],
+    worlds: TwoWorlds,
+    several: Mapping[int, _RuleGroundings],  # by feature; their ground clauses are added there
+) -> Iterator[GroundClause]:
     """Yield the ground clauses of one shape; equal texts may come more than once."""
     program = extent.program
-    if all(bound.rule is None for bound in program.features if any(x.shape == use.shape for x in bound.instances)):
+    features = [i for i, x in enumerate(program.features) if any(y.shape == use.shape for y in x.instances)]
+    if all(program.features[i].rule is None for i in features):
         return
-    fetched = _fetch(extent, use, keys, count=False, most=ENUMERATED)
+    # What several clauses change together is known only if all their variables have constants.
+    most = ENUMERATED if several.keys().isdisjoint(features) else MATCHED
+    fetched = _fetch(extent, use, keys, count=False, most=most)
     if fetched is None:
         # A variable in no open literal then keeps its name, and `times` says how many groundings there are.
         fetched = _fetch(extent, use, keys, count=True)
         assert fetched is not None
     writers: dict[int, GroundClauseWriter | None] = {}
-    for number, plan, data in fetched:
-        rows = _Rows(plan, data, worlds)
-        # A ground clause with several of the atoms belongs to the first of them.
-        fresh = ~rows.has([key.atom for key in keys[:number]]) & ~rows.tautology()
-        before, after = rows.holds(worlds.before), rows.holds(worlds.after)
-        for row, cells in zip(np.flatnonzero(fresh).tolist(), data.filter(pa.array(fresh)).to_pylist(), strict=True):
-            values = {slot: cells[f"s{i}"] for i, slot in enumerate(plan.slots)}
-            for clause in [cells["clause"]] if plan.has_clause else use.clauses:
-                feature = program.feature_of[clause]
-                if feature not in writers:
-                    writers[feature] = _writer(program, feature, use)
-                writer, negated = writers[feature], program.features[feature].feature.negated
-                if writer is not None:
-                    true = (bool(before[row]) != negated, bool(after[row]) != negated)
-                    yield GroundClause(
-                        clause,
-                        writer.text(values),
-                        int(cells["times"]),
-                        *true,
-                        writer.written(values),
-                        writer.binding(values),
-                    )
+    for row in chain.from_iterable(_rows(program, use, keys, worlds, *each) for each in fetched):
+        feature = program.feature_of[row.clause]
+        if feature in several:
+            several[feature].add(use.shape, row)
+            continue
+        if feature not in writers:
+            writers[feature] = _writer(program, feature, use)
+        writer = writers[feature]
+        if writer is not None:
+            text, written = writer.text(row.names), writer.written(row.names)
+            yield GroundClause(row.clause, text, row.times, row.change, written)
+
+
+def _rows(
+    program: Program,
+    use: ShapeUse,
+    keys: Sequence[AtomKey],
+    worlds: TwoWorlds,
+    number: int,
+    plan: TouchingQuery,
+    data: pa.Table,
+) -> Iterator[_Row]:
+    """Yield what was fetched of one atom."""
+    literals = _Literals(plan, data, worlds)
+    # A ground clause with several of the atoms belongs to the first of them.
+    fresh = ~literals.has([key.atom for key in keys[:number]]) & ~literals.tautology()
+    change = literals.holds(worlds.after).astype(np.int64) - literals.holds(worlds.before)
+    for place, cells in zip(np.flatnonzero(fresh).tolist(), data.filter(pa.array(fresh)).to_pylist(), strict=True):
+        names = {slot: cells[f"s{i}"] for i, slot in enumerate(plan.slots)}
+        for clause in [cells["clause"]] if plan.has_clause else use.clauses:
+            sign = -1 if program.features[program.feature_of[clause]].feature.negated else 1
+            yield _Row(clause, names, int(cells["times"]), sign * int(change[place]))
+
+
+class _RuleGroundings:
+    """The groundings of a rule that is several disjoint clauses: of these at most one is violated, so what they change together is what the rule does."""
+
+    def __init__(self, program: Program, feature: int) -> None:
+        self._program, self._feature, self._bound = program, feature, program.features[feature]
+        plus = self._bound.feature.plus
+        self._variables = tuple(name for name, _ in self._bound.feature.variables if name not in plus)
+        # Of each ground clause the clause, which instance it is of, the constants of variables, times and change.
+        self._rows: list[tuple[int, int, dict[str, str], int, int]] = []
+        self._seen: Counter[tuple[int, Shape, tuple[str | None, ...]]] = Counter()
+        self._alike: dict[tuple[int, Shape, tuple[str | None, ...]], list[int]] = {}
+
+    def add(self, shape: Shape, row: _Row) -> None:
+        """Add a ground clause of a shape."""
+        key = (row.clause, shape, tuple(row.names.values()))
+        # Instances that differ in the names of variables alone have the same ground clauses, each of which comes once for
+        # each of them.
+        alike = self._instances(row.clause, shape, row.names)
+        place = alike[self._seen[key] % len(alike)]
+        self._seen[key] += 1
+        names = self._bound.instances[place].variables
+        constants = {names[slot.index]: name for slot, name in row.names.items() if not slot.parameter and name}
+        self._rows.append((row.clause, place, constants, row.times, row.change))
+
+    def _instances(self, clause: int, shape: Shape, names: Mapping[Slot, str | None]) -> list[int]:
+        """Return the places of the instances of a shape whose parameters have these constants."""
+        filled = tuple(name for slot, name in names.items() if slot.parameter)
+        key = (clause, shape, filled)
+        if key not in self._alike:
+            self._alike[key] = [
+                i
+                for i, instance in enumerate(self._bound.instances)
+                if instance.shape == shape and self._parameters(clause, instance) == filled
+            ]
+        return self._alike[key]
+
+    def _parameters(self, clause: int, instance: Instance) -> tuple[str | None, ...]:
+        """Return the constants of an instance's parameters, None for those that the data do not have."""
+        plus = self._plus.get(clause, {})
+        found = []
+        for kind, term in zip(instance.shape.parameters, instance.arguments, strict=True):
+            name = term.name if isinstance(term, Constant) else plus[term.name]
+            found.append(None if self._program.constants.of(kind).get(name) == UNKNOWN else name)
+        return tuple(found)
+
+    @cached_property
+    def _plus(self) -> dict[int, dict[str, str]]:
+        """The constants of the `+` variables, by clause."""
+        names = self._bound.feature.plus
+        if not names:
+            return {}
+        clauses, rows = expansion_names(self._program, self._feature)
+        return {clause: dict(zip(names, row, strict=True)) for clause, row in zip(clauses, rows, strict=True)}
+
+    def clauses(self) -> Iterator[GroundClause]:
+        """Yield the groundings of the rule; where some variables were counted, the net of what differs only in them is one."""
+        known = [name for name in self._variables if all(name in names for _, _, names, _, _ in self._rows)]
+        net: Counter[tuple[int, tuple[str, ...]]] = Counter()
+        sizes: dict[tuple[int, tuple[str, ...]], Counter[int]] = {}
+        for clause, place, names, times, change in self._rows:
+            key = (clause, tuple(names[name] for name in known))
+            net[key] += change * times
+            sizes.setdefault(key, Counter())[place] += times
+        shown = list(range(len(known)))
+        if len(net) > ENUMERATED:
+            opened = self._opened()
+            shown = [i for i in shown if known[i] in opened]
+        found: Counter[tuple[int, tuple[str, ...], int]] = Counter()
+        for (clause, constants), change in net.items():
+            key = (clause, constants)
+            sign = (change > 0) - (change < 0)
+            found[clause, tuple(constants[i] for i in shown), sign] += abs(change) or max(sizes[key].values())
+        assert self._bound.rule is not None
+        formula = _matrix(self._bound.rule.formula)
+        for (clause, constants, sign), times in found.items():
+            filled = dict(zip((known[i] for i in shown), constants, strict=True))
+            text = format_formula(fill(formula, {**self._plus.get(clause, {}), **filled}))
+            yield GroundClause(clause, text, times, sign, text)
+
+    def _opened(self) -> set[str]:
+        """Return the variables that stand in an open literal of some clause."""
+        found = set[str]()
+        for instance in self._bound.instances:
+            bound = self._program.shapes[instance.shape].bound
+            slots = {s for x in disjuncts(instance.shape) if is_open(bound, x) for s in disjunct_slots(bound, x)}
+            found |= {instance.variables[i] for i in instance.shape.universal() if Slot(False, i) in slots}
+        return found
 
 
 def _fetch(
@@ -167,15 +284,15 @@ def _writer(program: Program, feature: int, use: ShapeUse) -> GroundClauseWriter
         return None
     instance = next(x for x in bound.instances if x.shape == use.shape)
     helpers = (helper for each in program.features for helper in each.feature.helpers)
-    alone = len(bound.instances) == 1
+    formula = _matrix(bound.rule.formula)
     return GroundClauseWriter(
         use.shape,
         instance.variables,
         negated=bound.feature.negated,
         helpers=helpers,
-        implication=isinstance(_matrix(bound.rule.formula), Implies),
-        formula=_matrix(bound.rule.formula),
-        free=None if alone else [name for name, _ in bound.feature.variables],
+        implication=isinstance(formula, Implies),
+        # Each of several clauses of a hard rule is a ground clause by itself.
+        formula=formula if len(bound.instances) == 1 else None,
         arguments=instance.arguments,
     )
 
@@ -187,7 +304,7 @@ def _matrix(formula: Formula) -> Formula:
     return formula
 
 
-class _Rows:
+class _Literals:
     """The literals of fetched ground clauses: for each the row, the id of the atom, and the sign."""
 
     def __init__(self, plan: TouchingQuery, data: pa.Table, worlds: TwoWorlds) -> None:

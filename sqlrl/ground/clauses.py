@@ -388,13 +388,11 @@ class GroundClauseWriter:
         negated: bool = False,  # a conjunction, which is grounded as its negation and written as itself
         helpers: Iterable[Helper] = (),  # written as what they stand for
         implication: bool = False,  # whether `written` has an arrow
-        formula: Formula | None = None,  # filled by `written` for a single clause, or a conjunction with all variables
-        free: Sequence[str] | None = None,  # the variables of a rule that is several clauses
+        formula: Formula | None = None,  # filled by `written`, of a rule that is one clause
         arguments: Sequence[Term] = (),  # of the shape's parameters
     ) -> None:
         self._shape, self._variables, self._negated = shape, tuple(variables), negated
         self._implication, self._formula, self._arguments = implication, formula, tuple(arguments)
-        self._free = free
         self._helpers = {helper.name: helper for helper in helpers}
 
     def text(self, values: Mapping[Slot, str | None]) -> str:
@@ -405,21 +403,11 @@ class GroundClauseWriter:
         """Return a ground clause with an arrow, where its rule has one."""
         if not self._implication:
             return self.text(values)
-        whole = self._free is None or (self._negated and self.binding(values) is not None)
-        if self._formula is not None and whole:
+        if self._formula is not None:
             return format_formula(fill(self._formula, self._names(values)))
-        if self._negated:
-            return self.text(values)
         parts = self._parts(values)
         left, right = [x[1:] for x in parts if x.startswith("!")], [x for x in parts if not x.startswith("!")]
         return f"{' ^ '.join(left)} => {' v '.join(right)}" if left and right else " v ".join(parts)
-
-    def binding(self, values: Mapping[Slot, str | None]) -> tuple[str, ...] | None:
-        """Return the constants of the variables of a rule that is several clauses; None of another rule, or if one is not known."""
-        names = self._names(values)
-        if self._free is None or not all(name in names for name in self._free):
-            return None
-        return tuple(names[name] for name in self._free)
 
     def _names(self, values: Mapping[Slot, str | None]) -> dict[str, str]:
         """Return the constants of the rule's variables, as far as the clause has them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +101,13 @@ def _sum(terms: Iterable[float]) -> float:
         raise NumericError("weights are so large that their sums overflow: scale them down") from None
 
 
+class ViolationCost(NamedTuple):
+    """What a world loses against one in which every grounding earns the most, whether or not there is such a world."""
+
+    open: float  # of what the world decides; of a formula that is several clauses at most this
+    constant: float  # of what the evidence alone decides: alike for all worlds
+
+
 def violation_cost(
     network: Network,
     soft: FloatArray,
@@ -109,15 +116,14 @@ def violation_cost(
     world: BoolArray,
     *,
     supposed: npt.NDArray[np.object_] | None = None,
-) -> float:
-    """Return what a world loses against one in which every ground clause earns the most, whether or not there is such a world.
+) -> ViolationCost:
+    """Return what a world costs, in two parts.
 
-    That is the weights (`soft`, 0 for hard clauses) of violated ground clauses, the absolute negative weights of satisfied ones, and the
+    That is the weights (`soft`, 0 for hard clauses) of violated groundings, the absolute negative weights of satisfied ones, and the
     same of `linear`, shape (n,). `supposed` are the counts if what a partial network lacks were satisfied.
     """
     mine = np.flatnonzero(soft)
     weights, sign = soft[mine], network.sign[mine]
-    # What the evidence decides costs nothing.
     total, broken = network.total[mine], network.evidence_violated[mine]
     # Whole arrays of integers: learners ask thousands of times.
     violated = np.where(sign > 0, total - broken - number[mine], number[mine] - broken)
@@ -127,7 +133,10 @@ def violation_cost(
     # What a partial network lacks of clauses that ought to fail does fail. Of a formula that is several clauses under one id the evidence may
     # satisfy some groundings: with a negative weight this is what they cost at most.
     satisfied = np.minimum(network.open[mine] - known, total - broken - violated)
-    wrong = np.where(weights * sign > 0, violated, satisfied).astype(np.float64)
+    wrong = np.where(weights * sign > 0, violated, satisfied)
+    every = np.where(weights > 0, total - number[mine], number[mine])
     apart = _of_atoms(lambda part, true: np.maximum(np.where(true, -part, part), 0.0), linear, world)
     with np.errstate(over="ignore"):  # what overflows is no sum
-        return _sum(chain((np.abs(weights) * wrong).tolist(), apart))
+        size = np.abs(weights)
+        opened = _sum(chain((size * wrong.astype(np.float64)).tolist(), apart))
+        return ViolationCost(opened, _sum((size * (every - wrong).astype(np.float64)).tolist()))

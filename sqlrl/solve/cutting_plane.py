@@ -210,6 +210,7 @@ class _Run(Rounds):
         # What was not grounded earns in this world the most that it can, so that no world gains by it: the gap is one of the whole network.
         precision = best.rounding + weighted.rounding
         magnitude = float(np.abs(weighted.linear).sum() + np.abs(weighted.cost[~weighted.hard]).sum())
+        cost = violation_cost(self.network, self.soft, exact, network.prior, world, supposed=supposed)
         report = SolverReport(
             status=status_of(best.proved, precision, magnitude),
             objective=weighted_score(self.soft, exact, network.prior, world),
@@ -222,7 +223,8 @@ class _Run(Rounds):
             seconds={"ground": self.grounding, "solve": solving, "score": time.perf_counter() - begun},
             choices=(choice, *best.choices),
             decided=weighted_score(self.soft, exact - self.network.base, network.prior, world),
-            cost=violation_cost(self.network, self.soft, exact, network.prior, world, supposed=supposed),
+            open_cost=cost.open,
+            constant_cost=cost.constant,
         )
         return Cutting(network, MPEResult(world, report), self.count)
 

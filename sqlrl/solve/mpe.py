@@ -75,7 +75,8 @@ class _Scores(TypedDict):
     objective: float
     constant: float
     decided: float
-    cost: float | None
+    open_cost: float | None
+    constant_cost: float | None
 
 
 def _scores(
@@ -84,11 +85,13 @@ def _scores(
     # What a report says of the score of a world, by field. A loss is no weight of the model: with one there is no cost.
     part = open_counts(network, world).astype(object)
     number = network.base + part
+    cost = None if augmented else violation_cost(network, soft, number, extra, world)
     return {
         "objective": weighted_score(soft, number, extra, world),
         "constant": weighted_score(soft, network.base, extra, np.zeros_like(world)),
         "decided": weighted_score(soft, part, extra, world),
-        "cost": None if augmented else violation_cost(network, soft, number, extra, world),
+        "open_cost": None if cost is None else cost.open,
+        "constant_cost": None if cost is None else cost.constant,
     }
 
 

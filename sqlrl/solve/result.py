@@ -93,14 +93,22 @@ class SolverReport:
     choices: tuple[MethodChoice, ...]
     # The objective without the constant, summed without it, so that no large constant takes its digits.
     decided: float | None = None
-    # How far the world is from one in which every ground clause earns the most; see `counts.violation_cost`.
-    cost: float | None = None
+    # How far the world is from one in which every ground clause earns the most, in two parts; see `counts.violation_cost`.
+    open_cost: float | None = None
+    constant_cost: float | None = None
     _repr_html_ = markup.field_table
 
     @property
     def varying(self) -> float:
         """The objective without the constant: what is printed of it."""
         return self.objective - self.constant if self.decided is None else self.decided
+
+    @property
+    def cost(self) -> float | None:
+        """What the world costs, what the evidence alone decides included."""
+        if self.open_cost is None or self.constant_cost is None:
+            return None
+        return self.open_cost + self.constant_cost
 
     @property
     def bound(self) -> float:
@@ -121,7 +129,7 @@ class SolverReport:
         lines = [
             ("status", self.status.value),
             ("objective", f"{self.varying:.10g}"),
-            *([] if self.cost is None else [("cost", f"{self.cost:.10g}")]),
+            *([] if self.cost is None else [("cost", cost_text(self.cost, self.open_cost, self.constant_cost))]),
             ("gap", f"{self.gap:.3g} (rounding {self.precision:.3g}, of weights that add up to {self.magnitude:.3g})"),
         ]
         lines += [("method" if i == 0 else "", str(choice)) for i, choice in enumerate(self.choices[:SHOWN])]
@@ -154,7 +162,7 @@ class MPEResult:
 
     @property
     def cost(self) -> float | None:
-        """The weights of what the world violates (log-odds); see `SolverReport`."""
+        """What the world costs (log-odds); see `SolverReport`."""
         return self.report.cost
 
     @property
@@ -176,6 +184,17 @@ class MPEResult:
         )
 
 
+def cost_text(cost: float, opened: float | None, constant: float | None) -> str:
+    """Return a cost as text, in two parts where the evidence alone decides one."""
+    return f"{cost:.10g} = {opened:.10g} + constant {constant:.10g}" if constant else f"{cost:.10g}"
+
+
+def _summed(values: Sequence[float | None]) -> float | None:
+    """Return the sum of values; None if one is not known."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) if len(known) == len(values) else None
+
+
 def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
     """Return the result of several networks that share no atom as that of one; `order` has the place of each atom in their concatenation."""
     if len(results) == 1:
@@ -183,7 +202,6 @@ def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
     reports = [each.report for each in results]
     gap, precision = sum(x.gap for x in reports), sum(x.precision for x in reports)
     magnitude = sum(x.magnitude for x in reports)
-    costs = [x.cost for x in reports if x.cost is not None]
     report = SolverReport(
         status=status_of(gap <= precision, precision, magnitude),
         objective=math.fsum(x.objective for x in reports),
@@ -195,7 +213,8 @@ def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
         seconds={stage: sum(x.seconds[stage] for x in reports) for stage in reports[0].seconds},
         choices=merged([choice for x in reports for choice in x.choices]),
         decided=math.fsum(x.varying for x in reports),
-        cost=math.fsum(costs) if len(costs) == len(reports) else None,
+        open_cost=_summed([x.open_cost for x in reports]),
+        constant_cost=_summed([x.constant_cost for x in reports]),
     )
     return MPEResult(np.concatenate([each.world for each in results])[order], report)
 

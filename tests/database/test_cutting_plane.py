@@ -49,6 +49,7 @@ def test_the_world_of_full_grounding(both: tuple[sqlrl.Prediction, sqlrl.Predict
     whole, cut = both
     assert cut.objective == pytest.approx(whole.objective, abs=1e-9)
     assert cut.cost == pytest.approx(whole.cost, abs=1e-9)
+    assert cut.constant_cost == pytest.approx(whole.constant_cost, abs=1e-9)
     assert str(cut).splitlines()[2:4] == str(whole).splitlines()[2:4]
     assert cut.status is whole.status is Status.OPTIMAL
     assert cut.network.partial

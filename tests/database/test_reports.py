@@ -16,7 +16,7 @@ from sqlrl.database import reports
 from sqlrl.demo import MODEL, generate
 from sqlrl.errors import InputError
 from sqlrl.report.charts import Chart
-from sqlrl.report.page import AtomListing, PageListing, PageTable, Report, Sentence
+from sqlrl.report.page import AtomListing, PageFacts, PageListing, PageTable, Report, Sentence
 
 
 @dataclass(frozen=True)
@@ -478,3 +478,36 @@ def test_a_run_of_several_predicates_says_what_it_has() -> None:
     db.audit("Smokes", folds=2)
     with pytest.raises(InputError, match=r"run 2 \(audit\) has no model"):
         db.runs[2].plot.weights()
+
+
+FACTS = "Links(page, page)\nGood(page)\n"
+
+
+@pytest.mark.parametrize(
+    ("rules", "options"),
+    [
+        ('1 Good("Z")\n1 Links(x, y) ^ Good(x) => Good(y)', {}),
+        ("Odd(page)\n1 Good(x) => Odd(x)", {"query": ["Good", "Odd"]}),
+        ("Odd(page)\n1 Good(x) => Odd(x)\n-1 Odd(x)", {"query": ["Odd"]}),
+    ],
+)
+def test_a_prediction_with_another_model_leaves_the_data_of_a_run_what_they_are(
+    rules: str, options: dict[str, Any]
+) -> None:
+    db = sqlrl.connect(progress=False)
+    db.load("Links", [("A", "B"), ("B", "C"), ("C", "A")], types=("page", "page"))
+    db.load("Good", [("A",), ("B",)], types=("page",), target=True)
+    fit = sqlrl.Likelihood().fit(db, sqlrl.parse_mln(FACTS + "Good(x)\nLinks(x, y) ^ Good(x) => Good(y)"))
+
+    def state() -> str:
+        (about,) = [x for x in db.runs[fit.run_].report().sections if x.name == "run"]
+        facts = dict(pair for x in about.parts if isinstance(x, PageFacts) for pair in x.pairs)
+        return facts["data fingerprint"].partition(": ")[2]
+
+    assert state() == "the data of the database as they are now"
+    db.predict(sqlrl.parse_mln(FACTS + rules, **options))
+    assert state() == "the data of the database as they are now"
+    # Another binding hides no change of the data.
+    db.load("Links", [("A", "B"), ("B", "C")], types=("page", "page"))
+    db.predict(sqlrl.parse_mln(FACTS + rules, **options))
+    assert state().startswith("the data of the database are others now")

@@ -82,6 +82,15 @@ class Problem:
             total += sum((abs(Fraction(p)) for p, y in zip(extra, world, strict=True) if y == (p < 0)), Fraction(0))
         return total
 
+    def constant_cost(self) -> Fraction:
+        """The same of what the evidence alone decides."""
+        total = Fraction(0)
+        for i, satisfied, violated in self.evidence:
+            earning, other = (violated, satisfied) if i in self.negated else (satisfied, violated)
+            if i not in self.hard:
+                total += abs(Fraction(self.weights[i])) * (other if self.weights[i] > 0 else earning)
+        return total
+
     def magnitude(self) -> Fraction:
         """Sum of the absolute weights of all ground clauses and priors."""
         soft = sum((abs(Fraction(self.weights[i])) * t for i, _, t in self.ground if i not in self.hard), Fraction(0))

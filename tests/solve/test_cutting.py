@@ -104,7 +104,8 @@ def check(problem: Problem) -> None:
     score = problem.score(world)
     slack = 1e-9 * (1 + float(abs(best)) + float(problem.magnitude()))
     assert abs(result.objective - float(score)) <= slack
-    assert abs(result.cost - float(problem.cost(world))) <= slack
+    assert abs(result.report.open_cost - float(problem.cost(world))) <= slack
+    assert abs(result.report.constant_cost - float(problem.constant_cost())) <= slack
     assert (
         abs(result.report.varying - mpe(oracle.whole, problem.weights, start=result.world).report.varying)
         <= slack + 2 * result.gap

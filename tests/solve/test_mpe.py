@@ -48,7 +48,10 @@ def check(problem: Problem, result: MPEResult, linear: list[float] | None = None
     assert result.bound >= result.objective
     size = float(problem.magnitude() + 1)
     if linear is None:
-        assert result.cost == pytest.approx(float(problem.cost(world)), rel=1e-12, abs=1e-14 * size)
+        opened, constant = problem.cost(world), problem.constant_cost()
+        assert report.open_cost == pytest.approx(float(opened), rel=1e-12, abs=1e-14 * size)
+        assert report.constant_cost == pytest.approx(float(constant), rel=1e-12)
+        assert result.cost == pytest.approx(float(opened + constant), rel=1e-12, abs=1e-14 * size)
     assert report.constant + report.varying == pytest.approx(result.objective, rel=1e-12, abs=1e-14 * size)
 
 
@@ -298,18 +301,20 @@ def test_no_atoms_and_no_clauses() -> None:
 
 
 @pytest.mark.parametrize("satisfied", [0, 3, 10**30])
-def test_what_evidence_decides_is_not_printed(satisfied: int) -> None:
-    """A report is the same however many groundings the evidence satisfies; the objective is what it always was."""
+def test_what_evidence_decides_stands_beside_the_cost_of_the_world(satisfied: int) -> None:
+    """An objective is the same however many groundings the evidence satisfies; of the cost they are a part of its own."""
     ground = [(0, [1, 2]), (0, [-1]), (0, [-2]), (1, [1])]
     result = mpe(network(2, ground, evidence=[(0, satisfied, 2), (1, satisfied, 0)]), [1.5, -0.25])
     assert result.objective == pytest.approx(1.5 * (satisfied + 2) - 0.25 * satisfied)
-    assert str(result.report).splitlines()[1:3] == ["objective   -1.5", "cost        1.5"]
+    constant = 1.5 * 2 + 0.25 * satisfied
+    shown = f"cost        {1.5 + constant:.10g} = 1.5 + constant {constant:.10g}"
+    assert str(result.report).splitlines()[1:3] == ["objective   -1.5", shown]
 
 
 def test_costs_of_parts_add_up() -> None:
     parts = [mpe(network(1, [(0, [1]), (1, [-1])]), weights) for weights in ([1.0, 0.5], [0.25, 2.0])]
     assert joined(parts, np.arange(2)).cost == 0.75
-    unknown = replace(parts[0], report=replace(parts[0].report, cost=None))
+    unknown = replace(parts[0], report=replace(parts[0].report, open_cost=None))
     assert joined([unknown, parts[1]], np.arange(2)).cost is None
     assert "cost" not in str(unknown.report)
 

@@ -266,6 +266,7 @@ class _Search:
             state=HingeState(y, duals, penalty),
             status=HingeStatus.OPTIMAL if proved else HingeStatus.FEASIBLE if hold else HingeStatus.UNSOLVED,
             objective=objective,
+            constant=self.base,
             bound=max(bound, self.base * (1.0 - 4.0 * EPSILON * len(network.hard))),
             tolerance=tolerance,
             primal_residual=primal,

@@ -14,6 +14,7 @@ from sqlrl import markup
 from sqlrl.deprecated import takes_old_parameters
 from sqlrl.errors import InfeasibleError, InputError
 from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.solve.result import cost_text
 from sqlrl.wording import counted
 
 Method = Literal["primal-dual", "admm"]
@@ -121,7 +122,8 @@ class HingeResult:
 
     state: HingeState
     status: HingeStatus
-    objective: float  # the weighted sum of the distances of all hinges that are not hard, `base` included, at `y`
+    objective: float  # the weighted sum of the distances of all hinges that are not hard, `constant` included, at `y`
+    constant: float  # the part of ground rules without a query atom, which PSL's objective leaves out
     # No state that satisfies the hard hinges has a lower objective. A state may violate them by `HingeOptions.violation`, so that its objective
     # can be less than the bound by as little.
     bound: float
@@ -163,7 +165,11 @@ class HingeResult:
         solved = ", ".join(f"{counted(n, 'component')} by {method}" for method, n in self.components.items() if n)
         lines = [
             ("status", self.status.value),
-            ("objective", f"{self.objective:.10g}"),
+            ("objective", cost_text(self.objective, self.objective - self.constant, self.constant)),
+            *(
+                [("", "PSL's objective has no constant: it leaves out what the evidence alone decides")]
+                * bool(self.constant)
+            ),
             ("bound", f"{self.bound:.10g} (gap {self.gap:.3g}, asked {self.tolerance:.3g})"),
             ("residuals", f"primal {self.primal_residual:.3g}, dual {self.dual_residual:.3g}"),
             ("hard", f"{self.violated:,} violated, the worst by {self.violation:.3g}"),
@@ -194,6 +200,7 @@ def joined(results: Sequence[HingeResult], order: IntArray) -> HingeResult:
         state=HingeState(y[order], duals, penalty[order]),
         status=list(HingeStatus)[worst],
         objective=math.fsum(each.objective for each in results),
+        constant=math.fsum(each.constant for each in results),
         bound=math.fsum(each.bound for each in results),
         tolerance=math.fsum(each.tolerance for each in results),
         primal_residual=max(each.primal_residual for each in results),
