@@ -324,6 +324,10 @@ def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
         statements = engine.connection.extract_statements(text)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise LoadError(f"{_short(text)} must be one query (SELECT ...), the name of a table or view, or a file.")
+        if verb := engine.changing_part(text):
+            raise LoadError(
+                f"{_short(text)} has a part that changes something ({verb}): run that first, and give a query that only asks."
+            )
         return engine.connection.sql(text)
     except duckdb.Error as error:
         unknown = re.search(r"Table with name \S+ does not exist", str(error))

@@ -28,6 +28,7 @@ from sqlrl.engine.inputs import QueryInputs, inputs_of
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.nodes import table
+from sqlrl.engine.queries import changing_part
 from sqlrl.engine.trust import Item, contents
 from sqlrl.engine.turns import busy, is_busy, turn_of
 from sqlrl.errors import (
@@ -289,14 +290,13 @@ class DuckDBEngine:
         except (*_FAILURES, pa.ArrowInvalid, OSError) as error:
             self._fail(error, "run your SQL", sql)
 
-    def is_query(self, sql: str) -> bool:
-        """Whether a statement of the user's only asks; so is one that cannot be read, whose error comes when it runs."""
+    def changing_part(self, sql: str) -> str:
+        """Return by which verb SQL of the user's changes something, "" if it only asks or cannot be read: its error comes when it runs."""
         try:
             with self.turn:
-                kinds = {each.type.name for each in self._connection.extract_statements(sql)}
+                return changing_part(self._connection, sql)
         except _FAILURES:
-            return True
-        return kinds <= {"SELECT", "MULTI"}
+            return ""
 
     def _with_place(self, error: Exception, sql: str, parameters: Mapping[str, Any] | None) -> Exception:
         """Return why a query cannot be bound with the place in it, which only `execute` tells; it fails there for the same reason."""
