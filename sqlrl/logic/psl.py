@@ -149,6 +149,7 @@ class DataPartition:
     files: tuple[Path, ...] = ()  # tables of constants separated by tabs, with or without a truth in a last column
     rows: tuple[tuple[str, ...], ...] = ()  # those that the configuration itself has
     place: str = field(default="", compare=False)  # `path:line` in the configuration
+    trusted: bool = field(default=True, compare=False)  # False if a stranger may have named the files
     _repr_html_ = markup.field_table
 
 
