@@ -14,6 +14,14 @@ def expanded(path: str | Path) -> Path:
         return Path(path)
 
 
+def leads_into(path: str | Path, folder: str | Path) -> bool:
+    """Whether a path is in a folder, or the folder itself, links and `..` resolved; one that cannot be resolved is not."""
+    try:
+        return Path(path).resolve().is_relative_to(Path(folder).resolve())
+    except (OSError, RuntimeError, ValueError):  # a name that is too long, links in a circle, half a character, NUL
+        return False
+
+
 def exists(path: str | Path) -> bool:
     """Return True if there is a file or folder of this name; a text that is too long to be one, as a query, names none."""
     try:

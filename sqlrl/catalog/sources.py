@@ -6,7 +6,7 @@ import io
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from sqlrl.catalog.image import PredicateRecord
 from sqlrl.catalog.objects import column_kinds, readable
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.values import column_kind, value_text
+from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import EngineError, LoadError, Phrase, brief, marked
@@ -191,6 +192,13 @@ def _files(engine: DuckDBEngine, paths: Sequence[Path], dialect: Dialect) -> Loa
     return replace(source, columns=dict.fromkeys(found.columns, "VARCHAR"))
 
 
+def rows_of_files(files: Sequence[str], dialect: Dialect) -> pa.Table:
+    """Return the rows of files, read by a database of their own: the SQL of an untrusted one opens no file."""
+    with closing(connect()) as engine, open_source(engine, [Path(file) for file in files], dialect) as source:
+        query = exp.select(*map(column, source.columns)).from_(source.table)
+        return engine.fetch(query, step=f"read {source.label}")
+
+
 @contextmanager
 def _attached(engine: DuckDBEngine, data: Any, label: str) -> Iterator[exp.Table]:
     """Show an object of Python to SQL; one that DuckDB does not take is named."""
@@ -324,6 +332,10 @@ def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
         statements = engine.connection.extract_statements(text)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise LoadError(f"{_short(text)} must be one query (SELECT ...), the name of a table or view, or a file.")
+        if verb := engine.changing_part(text):
+            raise LoadError(
+                f"{_short(text)} has a part that changes something ({verb}): run that first, and give a query that only asks."
+            )
         return engine.connection.sql(text)
     except duckdb.Error as error:
         unknown = re.search(r"Table with name \S+ does not exist", str(error))

@@ -130,6 +130,7 @@ class CommandSession:
         read_only: bool = False,
         # Nothing is written that has to last, so that a file that cannot be written is opened for reading.
         reads: bool = False,
+        folder: Path | None = None,  # whose files a script may name in an untrusted database
         whole: bool = False,  # a file that is created is removed again if what is done with it fails
     ) -> Iterator[Database]:
         """Open a database, in memory if the path is None, and close it again."""
@@ -153,6 +154,7 @@ class CommandSession:
                     atom_limit=ATOM_LIMIT if opening.atom_limit is None else opening.atom_limit,
                     read_only=read_only,
                     trusted=not opening.untrusted,
+                    folder=folder,
                     progress=False,
                     engine=opening.engine,
                 )

@@ -74,7 +74,7 @@ def learn_program(
             if filled and named:
                 run.message(f"learned from the data of {path}; those that {inputs.model} names are not read")
             if model is not None and not filled and (named or path is None):
-                folder = Path(inputs.model).parent if inputs.untrusted else None
+                folder = Path(inputs.model).parent if inputs.untrusted and inputs.model != "-" else None
                 from sqlrl.cli.roles import soft_roles
                 from sqlrl.database.soft_data import SoftData
 
@@ -105,7 +105,7 @@ def _refuse(inputs: Training) -> None:
 def _program(inputs: Training, data: Path | None, query: list[str]) -> SoftModel:
     """Read the program, without what `--drop` names."""
     if inputs.model == "-":
-        model = sqlrl.parse_psl(read_input(), path=STANDARD_INPUT, query=query)
+        model = sqlrl.parse_psl(read_input(), path=STANDARD_INPUT, query=query, trusted=not inputs.untrusted)
     else:
         model = sqlrl.read_psl(inputs.model, data=data, query=query, task="learn", trusted=not inputs.untrusted)
     return model.without(split_names(inputs.drop))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sqlrl.cli.options import DatabaseOptions, Db, Output, ReadOnly, argument, flag, grouped, option
+from sqlrl.cli.options import DATA, DatabaseOptions, Db, Output, ReadOnly, argument, flag, grouped, option
 from sqlrl.cli.session import EVERY, STANDARD_INPUT, CommandSession, NamedDatabase, print_json, read_input, session
 from sqlrl.errors import InputError
 
@@ -62,6 +62,16 @@ Resume = Annotated[
     ),
 ]
 
+Folder = Annotated[
+    Path | None,
+    option(
+        "--folder",
+        "DIR",
+        "With --untrusted: the folder whose files the statements of the script may read and write; without it they open no file.",
+        panel=DATA,
+    ),
+]
+
 
 @grouped
 def run(
@@ -71,6 +81,7 @@ def run(
     variables: Set = None,
     resume: Resume = False,
     read_only: ReadOnly = False,
+    folder: Folder = None,
     *,
     opening: DatabaseOptions,
     output: Output,
@@ -80,7 +91,11 @@ def run(
     sqlrl run cite.duckdb learn.sql --set folds=5
 
     sqlrl run cite.duckdb learn.sql --resume
+
+    sqlrl run cite.duckdb theirs.sql --untrusted --folder theirs
     """
+    if folder is not None and not opening.untrusted:
+        raise typer.BadParameter("--folder is for --untrusted; without that a script opens any file that it names")
     path, script = _arguments(first, second, db)
     chosen = dict(_variable(each) for each in variables or ())
     with session(output) as run:
@@ -90,7 +105,7 @@ def run(
             from sqlrl.logic.lexer import read_text
 
             text, name = read_text(Path(script)), script
-        with run.database(path, opening, create=not read_only, read_only=read_only) as opened:
+        with run.database(path, opening, create=not read_only, read_only=read_only, folder=folder) as opened:
             from sqlrl.script.runner import run_script
 
             shown = None if run.as_json else lambda done: _show(run, done)

@@ -20,7 +20,7 @@ OPTIONS: dict[str, str] = {
     **{name: f"--{name.replace('_', '-')}" for name in _SAME},
     "constants": "--rename", "hidden": "--open", "empty": "--closed", "other": "--against",
     "fraction": "--holdout", "by": "--holdout-by", "tables": "--table", "scopes": "--scope-table", "target": "--query", "predicate": "--query",
-    "storage": "--spark-storage", "timeout": "--spark-timeout",
+    "storage": "--spark-storage", "timeout": "--spark-timeout", "folder": "--folder",
 }  # fmt: skip
 """The options that parameters are; those of a learner are added once its declarations are loaded (`name_options`)."""
 
@@ -51,6 +51,7 @@ PHRASES: Mapping[str, str] = {
     ", or call load(example={!r}) before": "",
     ", or pass its rows as tuples": "",
     "--untrusted, folder=": "--untrusted",
+    "SoftData(model, folder=...)": "the folder of the program",
     ": if it is a variable of Python, pass the object itself, without quotes": "",
     'Spark(address, storage="..."), or a greater resident=': "--spark-storage FOLDER",
     "Spark(address, timeout=...)": "--spark-timeout SECONDS",

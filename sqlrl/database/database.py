@@ -60,6 +60,7 @@ def connect(
     atom_limit: int = ATOM_LIMIT,
     read_only: bool = False,
     trusted: bool = True,
+    folder: str | Path | None = None,
     progress: bool = True,
     engine: Spark | None = None,
 ) -> Database:
@@ -84,6 +85,9 @@ def connect(
     trusted : bool
         False for a file that a stranger may have made: SQL reads nothing outside of it, what sqlrl reads in it is what sqlrl makes,
         and `refresh` runs no query that it keeps. `SECURITY.md` says what that means and what it does not.
+    folder : path, optional
+        With `trusted=False`: the folder whose files the statements of a script may read and write, such as `EXPORT MODEL` and
+        `CREATE MODEL ... FROM 'file'`, links resolved. Without it they open no file. SQL itself opens none in either case.
     progress : bool
         Show on standard error what is at work in anything that takes longer than two seconds: as a bar on a terminal, as one text that is updated
         below the cell of a notebook, else, as in scripts, as a line every few seconds.
@@ -129,6 +133,7 @@ def connect(
         temp_directory=temp_directory,
         read_only=read_only,
         trusted=trusted,
+        folder=folder,
     )
     try:
         if not trusted:

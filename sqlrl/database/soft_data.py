@@ -16,9 +16,10 @@ import pyarrow.csv
 
 from sqlrl import markup
 from sqlrl.arguments import refuse
-from sqlrl.errors import InputError, LabelWarning, LoadError, Parameter, Phrase, brief, warn
+from sqlrl.errors import InputError, LabelWarning, LoadError, Parameter, Phrase, UntrustedError, brief, warn
 from sqlrl.logic.psl import DataPartition, Role, SoftModel
 from sqlrl.logic.psl_constants import EXPECTED, constant_text
+from sqlrl.paths import leads_into
 from sqlrl.training.session import Session
 from sqlrl.wording import counted
 
@@ -40,7 +41,8 @@ class SoftData:
     split : {"infer", "learn"}
         The data of which task, beside those of both. `db.load(model)` is for "infer".
     folder : str or Path, optional
-        Files outside of it are refused: for a program that a stranger may have written.
+        Files outside of it are refused, links resolved: for a program that a stranger may have written. One that was read with
+        `trusted=False` needs it, if it names files.
 
     Raises
     ------
@@ -85,7 +87,12 @@ def load_soft_data(session: Session, given: SoftData) -> dict[str, dict[str, int
             f"{Phrase('load tables with load() and scope()')}"
         )
     if folder is not None:
-        _check_inside(chosen, Path(folder).resolve())
+        _check_inside(chosen, Path(folder))
+    elif named := [part for part in chosen if part.files and not part.trusted]:
+        raise UntrustedError(
+            f"{named[0].place or named[0].predicate}: the program was read with {Parameter('trusted', False)} and names files of data: pass the folder in "
+            f"which they are, {Phrase('SoftData(model, folder=...)')}"
+        )
     _check_files(chosen)
     with session.catalog.store.writing():
         return _load_all(session, model, chosen, split)
@@ -138,8 +145,8 @@ def _check_inside(parts: Iterable[DataPartition], folder: Path) -> None:
     """Refuse files outside of a folder."""
     for part in parts:
         for file in part.files:
-            if not file.resolve().is_relative_to(folder):
-                raise InputError(
+            if not leads_into(file, folder):
+                raise UntrustedError(
                     f"{part.place or part.predicate}: {file} leads out of {folder}, and only what is below it is read ({Phrase('--untrusted, folder=')})"
                 )
 

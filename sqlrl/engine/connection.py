@@ -18,7 +18,7 @@ from sqlrl.engine.duckdb import DuckDBEngine, check_ready
 from sqlrl.engine.faults import check_database_file, damage_error, damaged, unwritable
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.settings import checked_directory, checked_memory, checked_threads, memory_bytes
-from sqlrl.engine.trust import SEALED, attach_sealed, check_macros, lock, spill_directory
+from sqlrl.engine.trust import SEALED, attach_sealed, check_macros, checked_folder, lock, spill_directory
 from sqlrl.errors import BusyError, EngineError, InputError, Parameter, brief
 from sqlrl.paths import expanded
 from sqlrl.wording import check_characters
@@ -35,6 +35,7 @@ def connect(
     temp_directory: str | Path | None = None,  # where the database spills what exceeds its share of the memory
     read_only: bool = False,
     trusted: bool = True,  # if False, SQL reaches nothing outside of the file, and its settings are locked
+    folder: str | Path | None = None,  # whose files a script may name in an untrusted database
 ) -> DuckDBEngine:
     """Open a database and find the place of sqlrl's tables in it; a file is created if it is absent and its directory exists."""
     settings: dict[str, str | int | bool] = {}
@@ -48,6 +49,7 @@ def connect(
             settings["memory_limit"] = f"{memory.share() // 1000}KB"
     if temp_directory is not None:
         settings["temp_directory"] = checked_directory(temp_directory)
+    place = checked_folder(folder, trusted=trusted)
     given: object = target
     if not isinstance(given, str | os.PathLike | duckdb.DuckDBPyConnection):
         raise refuse("a path", given)
@@ -99,7 +101,7 @@ def connect(
         raise
     catalog = _current_catalog(connection)
     if read_only and path != ":memory:":
-        return _limited(_reader(connection, catalog, path, trusted=trusted), memory)
+        return _limited(_reader(connection, catalog, path, trusted=trusted), memory, place)
     try:
         connection.execute("CREATE SCHEMA IF NOT EXISTS " + _qualified(catalog, "sqlrl"))
     except duckdb.Error as error:
@@ -110,12 +112,12 @@ def connect(
     made = DuckDBEngine(
         connection, (catalog, "sqlrl"), trusted=trusted, path=path, scratch=scratch, directory=directory
     )
-    return _limited(made, memory)
+    return _limited(made, memory, place)
 
 
-def _limited(engine: DuckDBEngine, memory: Memory) -> DuckDBEngine:
-    """Tell an engine how much memory its process may take."""
-    engine.memory = memory
+def _limited(engine: DuckDBEngine, memory: Memory, folder: Path | None = None) -> DuckDBEngine:
+    """Tell an engine how much memory its process may take, and which folder its scripts may name files of."""
+    engine.memory, engine.folder = memory, folder
     return engine
 
 

@@ -28,7 +28,8 @@ from sqlrl.engine.inputs import QueryInputs, inputs_of
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.nodes import table
-from sqlrl.engine.trust import Item, contents
+from sqlrl.engine.queries import changing_part
+from sqlrl.engine.trust import Item, admitted, contents
 from sqlrl.engine.turns import busy, is_busy, turn_of
 from sqlrl.errors import (
     ConflictError,
@@ -99,6 +100,8 @@ class DuckDBEngine:
         self._unready = False
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self.memory = Memory.of_machine()
+        # The only folder whose files the statements of a script may name in an untrusted database.
+        self.folder: Path | None = None
         self._beside = 0
         # Tables that were made while nobody could see them (None where somebody can), what makes views and then comments, and whether a
         # cursor waits for the comments.
@@ -289,14 +292,13 @@ class DuckDBEngine:
         except (*_FAILURES, pa.ArrowInvalid, OSError) as error:
             self._fail(error, "run your SQL", sql)
 
-    def is_query(self, sql: str) -> bool:
-        """Whether a statement of the user's only asks; so is one that cannot be read, whose error comes when it runs."""
+    def changing_part(self, sql: str) -> str:
+        """Return by which verb SQL of the user's changes something, "" if it only asks or cannot be read: its error comes when it runs."""
         try:
             with self.turn:
-                kinds = {each.type.name for each in self._connection.extract_statements(sql)}
+                return changing_part(self._connection, sql)
         except _FAILURES:
-            return True
-        return kinds <= {"SELECT", "MULTI"}
+            return ""
 
     def _with_place(self, error: Exception, sql: str, parameters: Mapping[str, Any] | None) -> Exception:
         """Return why a query cannot be bound with the place in it, which only `execute` tells; it fails there for the same reason."""
@@ -326,6 +328,10 @@ class DuckDBEngine:
         if tree["error"]:
             raise EngineError("look for the tables of a query", tree["error_message"], sql)
         return inputs_of(tree, {row[0] for row in there}, {row[0] for row in macros})
+
+    def admitted(self, path: str) -> str:
+        """Return a path that a script names as it may be opened; UntrustedError if an untrusted database keeps it out."""
+        return path if self.trusted else admitted(path, self.folder)
 
     def in_transaction(self) -> bool:
         """Whether a transaction of the user's is open."""
@@ -500,7 +506,7 @@ class DuckDBEngine:
         made._is_cursor = True
         made.unseen = None
         self._show_beside(made)
-        made.memory = self.memory
+        made.memory, made.folder = self.memory, self.folder
         made.family = self.family
         self.family.add(made)
         self._made.add(made)

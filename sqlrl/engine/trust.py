@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import duckdb
 
-from sqlrl.errors import Parameter, UntrustedError
+from sqlrl.errors import InputError, Parameter, UntrustedError
+from sqlrl.paths import expanded, leads_into
+from sqlrl.wording import shortened
 
 SEALED: Mapping[str, str | bool] = {
     "enable_external_access": False,
@@ -47,6 +51,41 @@ class Item:
     schema: str
     name: str
     sql: str = ""
+
+
+def checked_folder(folder: object, *, trusted: bool) -> Path | None:
+    """Return the folder of the files of an untrusted database, links resolved; None if it has none."""
+    if folder is None:
+        return None
+    if not isinstance(folder, str | PathLike) or "\0" in str(folder):
+        raise InputError(f"{Parameter('folder', folder)} must be the path of a folder.")
+    if trusted:
+        raise InputError(
+            f"{Parameter('folder')} limits a database opened with {Parameter('trusted', False)}: leave it out, or pass {Parameter('trusted', False)} too."
+        )
+    found = expanded(str(folder))
+    if not found.is_dir():
+        raise InputError(f"{Parameter('folder', str(folder))} is not a folder: name one that exists.")
+    return found.resolve()
+
+
+def admitted(path: str, folder: Path | None) -> str:
+    """Return where a path in a script leads, links resolved; UntrustedError unless that is in the folder. Files outside are not looked at."""
+    shown = repr(shortened(path))
+    if folder is None:
+        raise UntrustedError(
+            f"the script names the file {shown}, and a database opened with {Parameter('trusted', False)} reads and writes no files for a script: "
+            f"pass {Parameter('folder')}, the folder that has the files of the script."
+        )
+    if _ADDRESS.match(path) or not leads_into(expanded(path), folder):
+        raise UntrustedError(
+            f"the script names {shown}, which is not in {folder}: move the file there, or pass another {Parameter('folder')}."
+        )
+    return str(expanded(path).resolve())
+
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""A URL, or the prefix of an extension; a single letter is a drive."""
 
 
 def spill_directory(path: str, chosen: str | Path | None) -> str:

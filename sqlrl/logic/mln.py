@@ -61,6 +61,7 @@ from sqlrl.logic.terms import (
     Term,
     Variable,
 )
+from sqlrl.paths import leads_into
 from sqlrl.wording import shortened
 
 _HEADER = re.compile(r"\ufeff?// sqlrl (\{[^\n]*\})\r?\n")
@@ -256,7 +257,7 @@ class ParsedProgram:
             raise source.error(UnsupportedError, "a model includes no evidence: load the .db file by itself", where)
         target = (path.parent if path is not None else Path()) / name
         # Whether there is a file outside of the folder is nothing for the model to learn.
-        if not (self._trusted or (self._folder is not None and target.resolve().is_relative_to(self._folder))):
+        if not (self._trusted or (self._folder is not None and leads_into(target, self._folder))):
             where_to = "which is read without a folder" if self._folder is None else f"whose folder is {self._folder}"
             problem = (
                 f"the include leads out of a model read with {Parameter('trusted', False)}, {where_to}: move the file there, or read the model "

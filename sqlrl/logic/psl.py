@@ -178,6 +178,7 @@ class DataPartition:
     rows: tuple[tuple[str, ...], ...] = ()  # those that the configuration itself has
     place: str = field(default="", compare=False)  # `path:line` in the configuration
     kinds: tuple[str, ...] = ()  # what PSL takes constants for, by argument; none where each is the text that it is
+    trusted: bool = field(default=True, compare=False)  # False if a stranger may have named the files
     _repr_html_ = markup.field_table
 
 

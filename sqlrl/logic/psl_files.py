@@ -50,6 +50,7 @@ from sqlrl.logic.psl_declarations import Declarations, read_declaration, reading
 from sqlrl.logic.psl_parser import RuleParser
 from sqlrl.logic.psl_programs import as_read, parse_rules
 from sqlrl.logic.terms import Argument, Predicate
+from sqlrl.paths import leads_into
 from sqlrl.wording import counted, shortened
 
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -72,7 +73,7 @@ _FOREIGN = {
 """What PSL lets predicates be that has no facts, and what that is."""
 
 
-def parse_psl(text: str, *, path: str = "<text>", query: str | Iterable[str] = ()) -> SoftModel:
+def parse_psl(text: str, *, path: str = "<text>", query: str | Iterable[str] = (), trusted: bool = True) -> SoftModel:
     r"""Parse a program of probabilistic soft logic: PSL's rules, or the JSON in which PSL has rules and predicates.
 
     A logical rule implies a disjunction by a conjunction (`->`, `>>`, or the other way round `<-`, `<<`), or is a disjunction alone;
@@ -96,6 +97,9 @@ def parse_psl(text: str, *, path: str = "<text>", query: str | Iterable[str] = (
         The file, or a name for the text, in errors.
     query : str or iterable of str
         Predicates that are open, beside those that the text declares as open.
+    trusted : bool
+        False for a text that a stranger may have written: it names no rule file, and its data files are loaded from a folder alone, as in
+        `read_psl`.
 
     Returns
     -------
@@ -139,7 +143,7 @@ def parse_psl(text: str, *, path: str = "<text>", query: str | Iterable[str] = (
     """
     check_text(text, "a program", "read files with read_psl")
     if is_json(text):
-        return _read_document(text, path, None, query, "infer", trusted=True)
+        return _read_document(text, path, None, query, "infer", trusted=trusted)
     rules, known = parse_rules(SourceText(text, path))
     return known.model(rules, query)
 
@@ -165,7 +169,8 @@ def read_psl(
     task : {"infer", "learn"}
         Whose rules and options a configuration's are, beside those of both.
     trusted : bool
-        False for a file that a stranger may have written, which names no rule file outside of its folder.
+        False for a file that a stranger may have written: it names no rule file outside of its folder, and the data files that it names
+        are loaded only with `SoftData(model, folder=...)`, from that folder.
 
     Returns
     -------
@@ -371,9 +376,15 @@ class _Configuration:
     def _rule_file(self, node: Node) -> list[SoftRule]:
         folder = self.path.parent if self.path is not None else Path()
         target = folder / node.value
-        if not self.trusted and not target.resolve().is_relative_to(folder.resolve()):
-            problem = f"the rule file {node} is outside of the folder of a program read with {Parameter('trusted', False)}: move it there"
-            self.document.fail(problem, node)
+        if not (self.trusted or (self.path is not None and leads_into(target, folder))):
+            where = (
+                "no file can be named in a text"
+                if self.path is None
+                else f"the rule file {node} is outside of the folder of a program"
+            )
+            self.document.fail(
+                f"{where} read with {Parameter('trusted', False)}: move its rules into the program", node
+            )
         if not target.is_file():
             self.document.fail(f"the rule file does not exist: {target}; rules themselves stand in a list", node)
         # Any file may be named: what is wrong with it is told without its lines if it is no rule file.
@@ -507,7 +518,7 @@ class _Configuration:
         self._rows.extend((declared, role, row) for row in rows)
         place = f"{self.document.source.path}:{self.document.source.position(node.offset)[0]}"
         kind: Role = "observations" if role == "observations" else "targets" if role == "targets" else "truth"
-        return DataPartition(declared.name.value, kind, split, tuple(files), texts, place)
+        return DataPartition(declared.name.value, kind, split, tuple(files), texts, place, trusted=self.trusted)
 
     def _path(self, text: str) -> Path:
         return (self.path.parent if self.path is not None else Path()) / text

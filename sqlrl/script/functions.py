@@ -22,7 +22,7 @@ from sqlrl.logic.printer import format_rule
 from sqlrl.logic.psl import SoftModel
 from sqlrl.script.plain import has_order
 from sqlrl.script.settings import Context, in_sql
-from sqlrl.script.statements import Call, QueryText, ScriptVariable, Text
+from sqlrl.script.statements import Call, QueryText, ScriptVariable, Setting, Text
 
 Rows = Callable[[QueryText], pa.Table]
 """Returns the rows of a query that stands in brackets."""
@@ -169,10 +169,13 @@ def _evaluate(call: FunctionCall) -> pa.Table:
     probabilities, by = options.pop("probabilities", False), options.pop("by", "predicate")
     if by not in ("predicate", "example"):
         raise InputError(f"by => {by!r}: choose 'predicate' or 'example'")
-    wrong = sorted(options.keys() - set(_SAMPLING if probabilities else _EFFORT))
-    if wrong:
-        what, other = ("probabilities", "predictions") if probabilities else ("predictions", "probabilities")
-        raise InputError(f"{wrong[0]} is an option of {other}, and these are scores of {what}: leave it out")
+    taken, other = (_SAMPLING, _EFFORT) if probabilities else (_EFFORT, _SAMPLING)
+    for name in options:
+        if name in other and name not in taken:
+            how = "leave probabilities out" if probabilities else "add probabilities => true"
+            raise InputError(
+                f"{name} is an option of {'worlds' if probabilities else 'probabilities'}: leave it out, or {how}"
+            )
     find = call.db.probabilities if probabilities else call.db.predict
     scores: Any = find(call.model, examples=call.examples, **options).evaluate()
     if by == "predicate":
@@ -457,6 +460,8 @@ def _asked(
         value: Any = setting.value.value
         if isinstance(value, QueryText) and name not in _OF_QUERIES:
             raise context.source.error(f"{name} takes a value, and no query", setting.value.at)
+        if isinstance(value, Text | ScriptVariable) and name in _OF_QUERIES:
+            _check_world(context, setting)
         options[name] = (
             rows(value) if isinstance(value, QueryText) and not columns_alone else context.plain(setting.value)
         )
@@ -468,6 +473,15 @@ def _asked(
         with context.at(call.name.at):
             options["roles"] = Roles(**roles)
     return FunctionCall(context, call, model, call.model.text, examples, text, options)
+
+
+def _check_world(context: Context, setting: Setting) -> None:
+    """Refuse a text as the rows of a world in an untrusted database: it may be the path of a file, of which not even is told that there is one."""
+    if not context.db.advanced.engine.trusted and context.plain(setting.value) != "observed":
+        raise context.source.error(
+            f"{setting.name} takes 'observed' or a query in an untrusted database, as {setting.name} => (FROM rows)",
+            setting.value.at,
+        )
 
 
 def _wanted(call: Call, function: Function) -> str:

@@ -17,7 +17,8 @@ from sqlglot import TokenType, exp
 
 from sqlrl.catalog.fingerprints import file_fingerprint, pattern_fingerprint, table_fingerprint
 from sqlrl.engine.nodes import column
-from sqlrl.errors import SqlrlError
+from sqlrl.errors import SqlrlError, UntrustedError
+from sqlrl.paths import is_file
 from sqlrl.script.plain import Runner
 from sqlrl.script.settings import Context
 from sqlrl.script.source import QUOTED, Tokens
@@ -112,7 +113,7 @@ class Journal:
     def _inputs(self, tokens: Tokens, statement: Statement, plain: Runner, variables: Mapping[str, Any]) -> str | None:
         """Return a fingerprint of all that a statement reads."""
         try:
-            parts = [*self._parts(tokens, statement, plain), *map(_file, _texts(list(variables.values())))]
+            parts = [*self._parts(tokens, statement, plain), *map(self._file, _texts(list(variables.values())))]
         except (SqlrlError, OSError) as error:
             logger.debug("what a statement reads cannot be told: %s", error)
             # What cannot be read now is said by the statement itself.
@@ -130,9 +131,9 @@ class Journal:
         yield from (f"{row['name']} {row['model']}" for row in db.models() if str(row["name"]).casefold() in names)
         for token in tokens.tokens:
             if token.token_type in QUOTED:
-                yield _file(token.text)
+                yield self._file(token.text)
         if isinstance(statement, CreateModel):
-            yield from _includes(statement)
+            yield from self._includes(statement)
         for query in _queries(tokens, statement):
             with plain.edited(tokens, query.first, query.last, common=True, columns_alone=True) as edited:
                 read = engine.inputs(edited.text)
@@ -143,6 +144,48 @@ class Journal:
                     continue
                 table = exp.table_(name, db=schema or None, catalog=catalog or None, quoted=True)
                 yield f"{catalog} {schema} {name} {table_fingerprint(engine, table)}"
+
+    def _includes(self, statement: CreateModel) -> Iterator[str]:
+        """Yield the state of the files that the rules of a model include, also those that these include."""
+        waiting: list[tuple[str, Path]] = []
+        if statement.rules is not None:
+            waiting.append((statement.rules.text, Path()))
+        elif statement.file is not None:
+            file = Path(self.context.db.advanced.engine.admitted(statement.file.text))
+            waiting.append((file.read_text(encoding="utf-8", errors="replace"), file.parent))
+        seen = set[Path]()
+        while waiting:
+            text, folder = waiting.pop()
+            for name in _INCLUDE.findall(text):
+                path = folder / name
+                if path.resolve() in seen or not self._open(str(path)):
+                    continue
+                seen.add(path.resolve())
+                yield f"{path} {file_fingerprint(path)}"
+                if path.is_file():
+                    waiting.append((path.read_text(encoding="utf-8", errors="replace"), path.parent))
+
+    def _file(self, text: str) -> str | None:
+        """Return the state of a file or of those of a pattern, "" if a text names none; None if it is far away."""
+        if _REMOTE in text:
+            return None
+        if not text or "\n" in text or len(text) > 1000 or "\0" in text or not self._open(text):
+            return ""
+        # An untrusted database reads no patterns.
+        if any(sign in text for sign in "*?[") and self.context.db.advanced.engine.trusted:
+            found = glob.glob(text, recursive=True)  # noqa: PTH207 - as DuckDB reads it
+            return pattern_fingerprint(found) if found else ""
+        return file_fingerprint(Path(text)) if is_file(text) else ""
+
+    def _open(self, path: str) -> bool:
+        """Whether a file may be looked at, as those that whoever runs the script names in its variables."""
+        if path in _texts(list(self.context.given.values())):
+            return True
+        try:
+            self.context.db.advanced.engine.admitted(path)
+        except UntrustedError:
+            return False
+        return True
 
     def _facts(self) -> Iterator[str]:
         """Yield what is known of all that was loaded, but for what binding a model to it adds."""
@@ -238,27 +281,6 @@ def _models(tokens: Tokens, statement: Statement) -> Iterator[str]:
                 yield each.value.value.text.casefold()
 
 
-def _includes(statement: CreateModel) -> Iterator[str]:
-    """Yield the state of the files that the rules of a model include, also those that these include."""
-    waiting: list[tuple[str, Path]] = []
-    if statement.rules is not None:
-        waiting.append((statement.rules.text, Path()))
-    elif statement.file is not None:
-        file = Path(statement.file.text)
-        waiting.append((file.read_text(encoding="utf-8", errors="replace"), file.parent))
-    seen = set[Path]()
-    while waiting:
-        text, folder = waiting.pop()
-        for name in _INCLUDE.findall(text):
-            path = folder / name
-            if path.resolve() in seen:
-                continue
-            seen.add(path.resolve())
-            yield f"{path} {file_fingerprint(path)}"
-            if path.is_file():
-                waiting.append((path.read_text(encoding="utf-8", errors="replace"), path.parent))
-
-
 def _texts(value: Any) -> Iterator[str]:
     """Yield the texts in the value of a variable, any of which may be the name of a file."""
     if isinstance(value, str):
@@ -277,15 +299,3 @@ def _variables(tokens: Tokens) -> dict[str, int]:
         for i in range(len(tokens.tokens) - 2)
         if tokens.word(i) == "GETVARIABLE" and tokens.kind(i + 2) in QUOTED and tokens.kind(i + 3) is TokenType.R_PAREN
     }
-
-
-def _file(text: str) -> str | None:
-    """Return the state of a file or of those of a pattern, "" if a text names none; None if it is far away."""
-    if _REMOTE in text:
-        return None
-    if not text or "\n" in text or len(text) > 1000 or "\0" in text:
-        return ""
-    if any(sign in text for sign in "*?["):
-        found = glob.glob(text, recursive=True)  # noqa: PTH207 - as DuckDB reads it
-        return pattern_fingerprint(found) if found else ""
-    return file_fingerprint(Path(text)) if Path(text).is_file() else ""

@@ -22,7 +22,7 @@ from sqlrl.logic.modes import parse_modes, read_modes
 from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.psl_files import parse_psl, read_psl
 from sqlrl.script.settings import Context, StatementOptions
-from sqlrl.script.statements import CreateModel, QueryText, Text, Value
+from sqlrl.script.statements import CreateModel, QueryText, ScriptVariable, Text, Value
 from sqlrl.wording import counted
 
 AUTO = "auto"
@@ -110,9 +110,13 @@ def _rules(
         soft = soft if language is None else language == "psl"
         with context.inside(statement.rules):
             text = statement.rules.text
-            model = parse_psl(text, query=targets) if soft else parse_model(text, path="the rules", trusted=trusted)
+            model = (
+                parse_psl(text, query=targets, trusted=trusted)
+                if soft
+                else parse_model(text, path="the rules", trusted=trusted)
+            )
     elif statement.file is not None:
-        path = statement.file.text
+        path = context.admitted(statement.file.text, statement.file.at)
         soft = soft or path.endswith(SOFT_FILES) if language is None else language == "psl"
         with context.at(statement.file.at):
             model = read_psl(path, query=targets, trusted=trusted) if soft else read_model(path, trusted=trusted)
@@ -133,11 +137,11 @@ def _rules(
         return model.without(drop) if drop else model
 
 
-def read_rule(model: Model, text: str) -> Rule:
+def read_rule(model: Model, text: str, *, trusted: bool) -> Rule:
     """Return the one rule that a text says in the predicates of a model; ParseError, with places in the text, if it says none or several."""
     before = str(model.with_rules(())).rstrip("\n") + "\n"
     try:
-        found = parse_model(before + text, path="the rule")
+        found = parse_model(before + text, path="the rule", trusted=trusted)
     except SqlrlError as error:
         located = error if isinstance(error, ParseError) else error.located
         if located is None:
@@ -281,13 +285,27 @@ def _parameter(context: Context, declared: Declaration, value: Value) -> Any:
         if isinstance(written, Text) and written.dollar:
             with context.inside(written):
                 return parse(plain)
-        return read(plain)
+        # A path that whoever runs the script has given it, as with --set, is their own.
+        given = isinstance(written, ScriptVariable) and context.given.get(written.name) == plain
+        return read(plain if given else context.admitted(plain, value.at))
     if declared.estimator and isinstance(plain, str):
         made = parse_value(plain if "(" in plain else f"{plain}()", learners())
         if not isinstance(made, Configured):
             raise InputError(f"{declared.name} is a learner, such as 'adagrad(delta=2.0)'")
+        if not context.db.advanced.engine.trusted:
+            _read_within(context, made, value.at)
         return made
     return plain
+
+
+def _read_within(context: Context, made: Configured, at: int) -> None:
+    """Read the files that a learner written as a text names, which it would open itself, where they may be opened."""
+    for name, declared in declarations(type(made)).items():
+        held = getattr(made, name)
+        if isinstance(held, Configured):
+            _read_within(context, held, at)
+        elif name in TEXTS and isinstance(held, str) and held not in declared.choices and held != "found":
+            setattr(made, name, TEXTS[name][0](context.admitted(held, at)))
 
 
 def _note(word: str, estimator: Any, *, chosen: str) -> str:

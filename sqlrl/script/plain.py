@@ -90,10 +90,10 @@ class Runner:
     def rows(self, tokens: Tokens, query: QueryText) -> pa.Table:
         """Return the rows of a query in brackets, which sees the common tables of its statement that stand before it."""
         refused = self.context.source.error("a query stands in these brackets, which returns rows", query.at)
-        # It is asked before anything is computed, or changed.
-        if not self.context.db.advanced.engine.is_query(query.text):
-            raise refused
+        # It is asked before anything is computed; a text with functions of ours can be read only with tables in their place.
+        self._check_asks(query.text, query)
         with self.edited(tokens, query.first, query.last, common=True) as edited:
+            self._check_asks(edited.text, query)
             parameters = self.parameters(tokens, query.first, query.last)
             for group in common_tables(tokens, query.first):
                 for first, last in group.tables:
@@ -109,6 +109,15 @@ class Runner:
         if not isinstance(found, pa.Table):
             raise refused
         return found
+
+    def _check_asks(self, sql: str, query: QueryText) -> None:
+        """Refuse a query, with the common tables that it sees, which changes something."""
+        verb = self.context.db.advanced.engine.changing_part(sql)
+        if verb:
+            raise self.context.source.error(
+                f"a query stands in these brackets, which returns rows and changes nothing, and {verb} is none: run that as a statement before this one",
+                query.at,
+            )
 
     def stored(self, tokens: Tokens, query: QueryText) -> Any:
         """Return a query as `load` takes it: its text, which can be read again, or the rows if the text alone does not say which."""

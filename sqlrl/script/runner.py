@@ -12,10 +12,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl import markup
-from sqlrl.errors import InputError, ScriptError, marked
+from sqlrl.catalog.delimited import Dialect
+from sqlrl.catalog.sources import rows_of_files
+from sqlrl.errors import InputError, LoadError, ScriptError, marked
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.model import Model
+from sqlrl.paths import is_file
 from sqlrl.plan.view_options import SQLOptions
 from sqlrl.report import Table
 from sqlrl.script import functions
@@ -98,7 +101,7 @@ def run_script(
 ) -> ScriptResult:
     """Run a script; `Database.run` explains it. `most` is how many rows of a query are kept."""
     source = ScriptText(text, path)
-    script = _Script(Context(db, source), most, resume)
+    script = _Script(Context(db, source, variables or {}), most, resume)
     # All is read before anything runs.
     statements = [(tokens, read_statement(tokens)) for tokens in source.statements()]
     for name, value in (variables or {}).items():
@@ -250,14 +253,27 @@ class _Script:
             return _note(f"{verb}: is there already")
         rows: Any
         if isinstance(source, Files):
-            rows, at = [file.text for file in source.names], source.names[0].at
-            rows = rows[0] if len(rows) == 1 else rows
+            at = source.names[0].at
+            rows = self._files(source, options)
         else:
             at = source.at
             rows = plain.stored(tokens, source)
         with self.context.at(at):
             self.db.load(name.text, rows, types=statement.types, **options)
         return _note(f"{verb}: {self._facts(name.text)}")
+
+    def _files(self, source: Files, options: dict[str, Any]) -> Any:
+        """Return files as `load` takes them, or for an untrusted database their rows; the options that say how they are written are taken."""
+        files = [self.context.admitted(file.text, file.at) for file in source.names]
+        if self.db.advanced.engine.trusted:
+            return files[0] if len(files) == 1 else files
+        for name, file in zip(source.names, files, strict=True):
+            if not is_file(file):
+                with self.context.at(name.at):
+                    raise LoadError(f"{file}: there is no such file; patterns are for databases opened as trusted")
+        written = {name: options.pop(name) for name in ("header", "delimiter", "quote") if name in options}
+        with self.context.at(source.names[0].at):
+            return rows_of_files(files, Dialect(**written))
 
     def _has(self, name: str, role: str, statement: CreatePredicate) -> bool:
         """Whether a predicate is there and may stay; ScriptError if it is there, and the statement replaces nothing."""
@@ -305,10 +321,11 @@ class _Script:
         with self.context.at(statement.name.at):
             model: Any = self.db.models[statement.name.text]
         verb = f"EXPORT MODEL {statement.name}"
+        target = self.context.admitted(file, statement.file.at)
         if not file.endswith(".sql"):
             given.remaining((), f"a model in {file}")
             with self.context.at(statement.file.at):
-                model.save(file)
+                model.save(target)
             return _note(f"{verb}: {counted(len(model.rules), 'rule')} in {file}")
         values = given.remaining(("dialect", "target", "view", "partial", "limit"), "a view that scores")
         options = {name: self.context.plain(value) for name, value in values.items()}
@@ -318,7 +335,7 @@ class _Script:
             dialect, limit = options.pop("dialect", None), options.pop("limit", GROUNDING_LIMIT)
             view = self.db.export(model, format="sql", dialect=dialect, limit=limit, options=SQLOptions(**options))
         with self.context.at(statement.file.at):
-            view.write(file)
+            view.write(target)
         left = f", without {counted(len(view.left_out), 'rule')} that join atoms" if len(view.left_out) else ""
         return _note(f"{verb}: the view {view.view} for {view.dialect}{left} in {file}")
 
@@ -328,7 +345,7 @@ class _Script:
             if not isinstance(model, Model):
                 raise InputError(f"{statement.name} is a program of soft logic: write it anew, with its new rule")
         with self.context.inside(statement.rule):
-            rule = read_rule(model, statement.rule.text)
+            rule = read_rule(model, statement.rule.text, trusted=self.db.advanced.engine.trusted)
         if statement.weight is not None:
             weight = self.context.plain(statement.weight)
             if rule.hard or rule.weight is not None:

@@ -37,6 +37,8 @@ class Context:
 
     db: ScriptedDatabase
     source: ScriptText
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """The variables that whoever runs the script sets."""
 
     @contextmanager
     def at(self, offset: int) -> Iterator[None]:
@@ -61,6 +63,11 @@ class Context:
                 if located is None:
                     raise
                 raise self.source.within(located, located.problem.worded(in_sql), text.at) from error
+
+    def admitted(self, path: str, at: int) -> str:
+        """Return the path of a file that a statement names as it may be opened; an untrusted database keeps to its folder."""
+        with self.at(at):
+            return self.db.advanced.engine.admitted(path)
 
     def variable(self, name: str, at: int, **missing: Any) -> Any:
         """Return the value of a variable; ScriptError if there is none, unless `missing` says what it is then."""
@@ -195,7 +202,17 @@ def in_sql(mention: Mention) -> str | None:
     return mention.name if mention.value is ... else f"{mention.name} = {_literal(mention.value)}"
 
 
-OUTSIDE = ("atom_limit", "memory_limit", "read_only", "run_queries", "storage", "temp_directory", "threads", "trusted")
+OUTSIDE = (
+    "atom_limit",
+    "folder",
+    "memory_limit",
+    "read_only",
+    "run_queries",
+    "storage",
+    "temp_directory",
+    "threads",
+    "trusted",
+)
 """Parameters of what opens a database, and runs scripts in it."""
 
 _PHRASES: Mapping[str, str] = {

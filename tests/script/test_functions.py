@@ -384,5 +384,5 @@ def test_atoms_that_rules_reach_and_no_list_has_are_what_scripts_say() -> None:
     assert [rule.weight for rule in db.models["n"].rules] == pytest.approx(learned.tolist())
     with pytest.raises(ScriptError, match="adagrad has no option missing"):
         db.run("CREATE MODEL o OPTIONS (learner = 'adagrad', missing = 'open') FROM MODEL m")
-    with pytest.raises(ScriptError, match="missing is an option of predictions"):
+    with pytest.raises(ScriptError, match="missing is an option of worlds"):
         db.run("FROM ML.EVALUATE(MODEL m, semantics => 'boolean', probabilities => true, missing => 'open')")
