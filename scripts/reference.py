@@ -419,9 +419,12 @@ ANSWERS: Mapping[str, tuple[str, str]] = {
     ),
     "COUNT": (
         "Exact counts of the groundings of each rule.",
-        "the rule, `groundings`, `n`, and with `by` its variables",
+        "the rule, `groundings`, `n`, `applies`; with `by` its variables, and `violated` in place of `applies`",
     ),
-    "DIAGNOSE": ("Which rules are wrong on the data, by the bins of their groundings.", ""),
+    "DIAGNOSE": (
+        "How often each rule applies and is violated, the worst first; with `kind => 'paper'` which rules are too general or too specific, by the bins of their groundings.",
+        "those of the view `sqlrl.rule_quality`, but for `run`; with `kind => 'paper'` those of the table `sqlrl.diagnosis`, but for `run`",
+    ),
 }
 """What each function returns, and its columns in words where they depend on the model."""
 
@@ -634,7 +637,7 @@ API: Mapping[str, tuple[str, tuple[str, ...]]] = {
             *baselines.__all__,
         ),
     ),
-    "results": ("Results", ("Prediction", "Marginals", "SoftPrediction", "HingeOptions", "Diagnosis", "Audit", "Split", "Table")),
+    "results": ("Results", ("Prediction", "Marginals", "SoftPrediction", "HingeOptions", "RuleQuality", "Diagnosis", "Audit", "Split", "Table")),
     "evaluation": (
         "Evaluation",
         (

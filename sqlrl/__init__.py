@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from sqlrl.structure.beam.estimator import MSL
     from sqlrl.structure.diagnosis.diagnosis import Diagnosis
     from sqlrl.structure.diagnosis.estimator import Transfer
+    from sqlrl.structure.diagnosis.quality import RuleQuality
     from sqlrl.structure.ilp.estimator import ILP
     from sqlrl.structure.osl.estimator import OSL
     from sqlrl.structure.resolwe.estimator import Resolwe
@@ -109,6 +110,7 @@ _HOMES = {
     "ProbabilityScores": "sqlrl.evaluate",
     "PseudoLikelihood": "sqlrl.learn.pseudo.estimator",
     "RankingScores": "sqlrl.evaluate",
+    "RuleQuality": "sqlrl.structure.diagnosis.quality",
     "Resolwe": "sqlrl.structure.resolwe.estimator",
     "Scores": "sqlrl.evaluate",
     "ServerFiles": "sqlrl.catalog.server_files",
@@ -190,6 +192,7 @@ __all__ = [
     "RankingScores",
     "Resolwe",
     "Roles",
+    "RuleQuality",
     "SQLOptions",
     "Scores",
     "ServerFiles",

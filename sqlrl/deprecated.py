@@ -102,7 +102,8 @@ def takes_old_arguments(function: Callable[_Asked, _Found], name: str | None = N
 
     @wraps(function)
     def called(*args: _Asked.args, **given: _Asked.kwargs) -> _Found:
-        if len(args) <= most and given.keys().isdisjoint(old.keywords):
+        named = {k: v for k, v in given.items() if isinstance(v, str) and v in old.values.get(k, {})}
+        if len(args) <= most and given.keys().isdisjoint(old.keywords) and not named:
             return function(*args, **given)
         changed = {k: old.values[k].get(v, v) if k in old.values else v for k, v in given.items()}
         positioned = dict(zip(old.positions, args[most:], strict=False))
@@ -113,6 +114,8 @@ def takes_old_arguments(function: Callable[_Asked, _Found], name: str | None = N
             _warn(f"{name}() with {position} by position", f"{position}=")
         for keyword in sorted(given.keys() & old.keywords.keys()):
             _warn(f"{name}({keyword}=)", shown(old.keywords[keyword]))
+        for keyword in sorted(named.keys() - old.keywords.keys()):
+            _warn(f"{name}({keyword}={named[keyword]!r})", f"{keyword}={changed[keyword]!r}")
         rest: Any = (*args[:most], *args[most + len(old.positions) :])
         return function(*rest, **more)
 
@@ -497,7 +500,7 @@ ARGUMENTS: Mapping[str, OldArguments] = {
     "Database.load": OldArguments({"append": "mode"}, after=2, values={"append": {True: "append", False: "replace"}}),
     "Database.predict": OldArguments({"seed": "random_state", **_ROLES}),
     "Database.count": OldArguments(_ROLES),
-    "Database.diagnose": OldArguments(positions=("examples",)),
+    "Database.diagnose": OldArguments(positions=("examples",), values={"kind": {"rules": "paper"}}),
     "Database.export": OldArguments(_ROLES, after=2),
     "EgoNetworks": OldArguments({"seed": "random_state"}, after=99),
     "k_fold": OldArguments({"seed": "random_state"}, after=99),

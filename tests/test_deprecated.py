@@ -310,8 +310,8 @@ OLD_ARGUMENTS: dict[str, tuple[Callable[[], Database], Call, Call, int]] = {
     ),
     "Database.diagnose": (
         labelled,
-        lambda db: db.diagnose(WEIGHTED, None, threshold=0.2).found,
-        lambda db: db.diagnose(WEIGHTED, threshold=0.2).found,
+        lambda db: db.diagnose(WEIGHTED, None, kind="paper", threshold=0.2).found,
+        lambda db: db.diagnose(WEIGHTED, kind="paper", threshold=0.2).found,
         1,
     ),
     "Database.export": (

@@ -269,6 +269,7 @@ def others() -> Iterator[object]:
     birds.load("Flies", [(name,) for name in NAMES[3:]], types=["animal"])
     rules = sqlrl.parse_mln("Bird(animal)\nPenguin(animal)\nFlies(animal)\n1 Bird(x) => Flies(x)")
     yield birds.diagnose(rules)
+    yield birds.diagnose(rules, kind="paper")
     mapping = sqlrl.parse_mapping("Bird -> Bird\nPenguin -> Penguin\nFlies -> Flies")
     yield mapping
     yield sqlrl.Transfer(mapping=mapping).fit(birds, rules)

@@ -21,7 +21,7 @@ from sqlrl.resources import resource, resource_names
 
 KEPT = frozenset(
     {
-        "model", "shape", "clause", "run", "clause_statistics", "weight_history", "step", "diagnosis", "diagnosis_grounding", "prediction", "truth_value", "rule_distance",
+        "model", "shape", "clause", "run", "clause_statistics", "weight_history", "step", "diagnosis", "diagnosis_grounding", "rule_diagnosis", "prediction", "truth_value", "rule_distance",
         "optimum", "named_model", "outcome", "support", "overlap", "leak", "audit_atom", "audit_fold", "audit_baseline",
     }
 )  # fmt: skip

@@ -586,6 +586,11 @@ class Records:
         mine = exp.Where(this=column("run").eq(exp.convert(run)))
         self._store.engine.execute(exp.Delete(this=self._store.table(table), where=mine), step=f"clear rows of {table}")
 
+    def clear_rows(self, table: str, name: str, value: str) -> None:
+        """Remove the rows of all runs that have a value in a column of a table."""
+        mine = exp.Where(this=column(name).eq(exp.convert(value)))
+        self._store.engine.execute(exp.Delete(this=self._store.table(table), where=mine), step=f"clear rows of {table}")
+
     def renumber(self, table: str, run: int, *, first: int, by: int) -> None:
         """Add a number to the clauses of a run from `first` on."""
         moved = exp.Add(this=column("clause"), expression=exp.convert(by))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -257,29 +257,48 @@ def overlap(
 
 # ---- sqlrl diagnose -----------------------------------------------------------------------------------
 
-SAMPLING = "Sampling"
+MARKS = "Marks of --kind paper"
 
+
+class DiagnosisKind(StrEnum):
+    """What is told of rules."""
+
+    quality = "quality"
+    paper = "paper"
+
+
+Kind = Annotated[
+    DiagnosisKind,
+    typer.Option(
+        "--kind", help="How often rules apply and are violated, or the marks by which `transfer` revises rules."
+    ),
+]
 Threshold = Annotated[
-    float, typer.Option("--threshold", metavar="X", help="The share of a bin above which a rule is marked.")
+    float,
+    typer.Option(
+        "--threshold", metavar="X", help="The share of a bin above which a rule is marked.", rich_help_panel=MARKS
+    ),
 ]
 Shown = Annotated[
     int,
-    typer.Option("--groundings", metavar="N", min=0, help="Groundings that show why, of each reason to mark a rule."),
+    typer.Option(
+        "--groundings",
+        metavar="N",
+        min=0,
+        help="Groundings that show why, of each reason to mark a rule.",
+        rich_help_panel=MARKS,
+    ),
 ]
 Samples = Annotated[
-    int, typer.Option("--samples", metavar="N", min=1, help="Worlds that each chain draws.", rich_help_panel=SAMPLING)
+    int, typer.Option("--samples", metavar="N", min=1, help="Worlds that each chain draws.", rich_help_panel=MARKS)
 ]
 BurnIn = Annotated[
     int,
-    typer.Option(
-        "--burn-in", metavar="N", min=0, help="Worlds that each chain forgets first.", rich_help_panel=SAMPLING
-    ),
+    typer.Option("--burn-in", metavar="N", min=0, help="Worlds that each chain forgets first.", rich_help_panel=MARKS),
 ]
-Chains = Annotated[
-    int, typer.Option("--chains", metavar="N", min=1, help="Independent ones.", rich_help_panel=SAMPLING)
-]
+Chains = Annotated[int, typer.Option("--chains", metavar="N", min=1, help="Independent ones.", rich_help_panel=MARKS)]
 FromSeed = Annotated[
-    int, typer.Option("--random-state", metavar="N", min=0, help="Of the sampling.", rich_help_panel=SAMPLING)
+    int, typer.Option("--random-state", metavar="N", min=0, help="Of the sampling.", rich_help_panel=MARKS)
 ]
 
 
@@ -287,6 +306,7 @@ FromSeed = Annotated[
 def diagnose(
     inputs: ModelInputs,
     output: Output,
+    kind: Kind = DiagnosisKind.quality,
     examples: Examples = None,
     threshold: Threshold = 0.1,
     shown: Shown = 3,
@@ -296,25 +316,33 @@ def diagnose(
     seed: FromSeed = 0,
     limit: Limit = GROUNDING_LIMIT,
 ) -> None:
-    """Tell which rules are wrong on the data: too general or too specific, for which predicate, and in which groundings.
+    """Tell how good rules are on the data: how often each applies, how often it is violated there, and how that compares with chance.
 
-    Each predicate in turn is taken for unknown, all others being evidence. Prints how many groundings of each rule speak for the truth, against it, or hold
-    whatever it is; as JSON these rows alone. The database keeps them in sqlrl.diagnosis, and groundings in sqlrl.diagnosis_grounding.
+    Rules need no weights, and predicates that the file does not declare are those of the database. A rule that cannot be read, or that mentions
+    what the data do not have, is listed with its problem. Hard rules that are violated come first. As JSON all numbers are printed, with the query that
+    lists the violations of each rule; the database keeps them in the view sqlrl.rule_quality.
 
     sqlrl diagnose people.duckdb --model rules.mln
+
+    sqlrl diagnose people.duckdb --model rules.mln --kind paper
     """
+    marks: dict[str, Any] = {
+        "threshold": threshold, "samples": samples, "burn_in": burn_in, "chains": chains, "random_state": seed or None,
+        "shown": shown,
+    }  # fmt: skip
+    if kind is DiagnosisKind.quality:
+        with inputs.open(output, examples=examples, labels=True, reads=False, listed=True) as job:
+            quality = job.db.diagnose(job.rules, examples=job.examples, limit=limit, roles=job.roles, **marks)
+            if output.as_json:
+                job.run.show(quality.table)
+                return
+            job.run.show(quality.summary())
+            if len(quality.pairs):
+                print()
+                job.run.show(quality.pairs)
+        return
     with inputs.open(output, examples=examples, labels=True, reads=False) as job:
-        found = job.db.diagnose(
-            job.model,
-            examples=job.examples,
-            threshold=threshold,
-            samples=samples,
-            burn_in=burn_in,
-            chains=chains,
-            random_state=seed,
-            shown=shown,
-            limit=limit,
-        )
+        found = job.db.diagnose(job.model, kind="paper", examples=job.examples, limit=limit, **marks)
         job.run.show(found.found.to_arrow(), title="diagnosis")
         if output.as_json:
             return

@@ -54,6 +54,7 @@ class Job:
     examples: str | list[str] | None  # a query or table, names, or None for all
     roles: Roles  # which predicates are hidden, and which are empty
     asked: AskedPredicates  # what `--query` names
+    rules: Model | str | Path  # the model, or where it is read rule by rule its text or path
 
     @property
     def predicted(self) -> list[str]:
@@ -119,6 +120,7 @@ class ModelInputs(DatabaseOptions):
         reads: bool = True,  # as in `Session.database`
         rules: bool = True,  # refuse a model without rules, which has a distribution, too
         beside: bool = False,  # the data are elsewhere: the database may be new, or in memory if none is named
+        listed: bool = False,  # rules are read one by one, and those that cannot be read are left to whoever reads `Job.rules`
     ) -> Iterator[Job]:
         """Read the model, and open the database or make one in memory from evidence files."""
         files = split_files(self.evidence)
@@ -134,10 +136,14 @@ class ModelInputs(DatabaseOptions):
                 "`sqlrl load --evidence`"
             )
         with session(output) as run:
-            whole = read_model(self.model, self.query, trusted=not self.untrusted)
+            given: str | Path = read_input() if self.model == "-" and listed else Path(self.model)
+            if listed:
+                whole = read_listed(given, trusted=not self.untrusted)
+            else:
+                whole = read_model(self.model, self.query, trusted=not self.untrusted)
             dropped = split_names(self.drop)
-            model = whole.without(dropped)
-            if not model.rules and (rules or dropped):
+            model = whole if listed else whole.without(dropped)
+            if not model.rules and (rules or dropped) and not listed:
                 without = f" without {', '.join(dropped)}" if dropped else ""
                 raise InputError(
                     f"{self.model}: the model has no rules{without}, so there is nothing to do: write some"
@@ -178,7 +184,12 @@ class ModelInputs(DatabaseOptions):
                     # A learner, which has no roles, sees them as tables without rows.
                     fill_empty(opened, model, roles.empty)
                     roles = replace(roles, empty=())
-                yield Job(run, opened, model, chosen_examples(examples), roles, asked(self.query, whole))
+                if listed:
+                    # Of predicates that the file does not declare the data know.
+                    roles = replace(roles, drop=dropped, query=split_names(self.query))
+                    yield Job(run, opened, model, chosen_examples(examples), roles, AskedPredicates(), given)
+                    return
+                yield Job(run, opened, model, chosen_examples(examples), roles, asked(self.query, whole), model)
 
     def _roles(self, db: Database, model: Model, *, inferred: bool) -> Roles:
         """Return which predicates are hidden and which are empty; a name that is almost that of facts is an InputError."""
@@ -223,6 +234,15 @@ def read_model(path: str, query: Sequence[str] | None = None, *, trusted: bool =
     names = asked(query, model).predicates
     # What is asked takes the place of what a learner was asked.
     return replace(model, query=frozenset(names))
+
+
+def read_listed(given: str | Path, *, trusted: bool) -> Model:
+    """Read what a file or text declares, and those of its rules that can be read by what it declares."""
+    from sqlrl.logic.rule_list import parse_rules, read_rules
+
+    if isinstance(given, Path):
+        return read_rules(given, {}, trusted=trusted).model
+    return parse_rules(given, {}, path=STANDARD_INPUT, trusted=trusted).model
 
 
 def chosen_examples(value: str | None) -> str | list[str] | None:

@@ -26,6 +26,8 @@ OPTIONS: dict[str, str] = {
 
 IN_COMMANDS: Mapping[tuple[str, str], str] = {
     ("count", "by"): "--by",
+    ("diagnose", "kind"): "--kind",
+    ("diagnose", "shown"): "--groundings",
     ("export", "columns"): "--column",
     ("export", "target"): "--target",
 }

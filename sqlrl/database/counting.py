@@ -25,6 +25,7 @@ from sqlrl.ground.counts import count_differences, groundings, true_counts
 from sqlrl.ground.groups import EXAMPLE, Which, group_columns, group_counts, has_variables, variable_names
 from sqlrl.ground.network import FloatArray, Network
 from sqlrl.ground.program import BoundFeature, Extent, Program
+from sqlrl.ground.rule_parts import PartCounter, bodies
 from sqlrl.ground.windows import divided
 from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.lexer import NAME, SourceText, check_text, nearest, tokenize
@@ -76,9 +77,24 @@ def count(session: Session, asked: Query, world: Any, *, formula: bool = False) 
             check_expanded(program, formula_features(program))
         with worlds.shown(world) as shown:
             columns = _formula_counts(extent, shown) if formula else {"n": true_counts(extent, shown)}
-        if not formula:
-            columns["groundings"] = groundings(extent)
+            if not formula:
+                columns["groundings"] = groundings(extent)
+            columns["applies"] = _applies(
+                extent, shown, columns["groundings"], formula_features(program) if formula else None
+            )
         return _count_table(program, columns, f"true groundings in {world_name(world)}", formula=formula)
+
+
+def _applies(extent: Extent, world: World, total: Counts, features: Sequence[int] | None) -> Counts:
+    """Count the groundings whose body holds in a world, for clauses of implications as written; None for others."""
+    program, counter = extent.program, PartCounter(extent, world)
+    own = [i for i in range(len(program.features)) if features is None or i in features]
+    found = np.full(program.clause_count, None, dtype=object)
+    for clause, n in counter.applies(bodies(program, own), dict(enumerate(total))).items():
+        found[clause] = n
+    for error in counter.refused.values():
+        raise error
+    return found
 
 
 def _formula_counts(extent: Extent, world: World) -> dict[str, Counts]:
@@ -143,7 +159,7 @@ def _count_table(program: Program, columns: Mapping[str, Counts], title: str, *,
 
 def decimals(values: npt.NDArray[np.object_]) -> pa.Array:
     """Return exact counts as int64, or where one does not fit as decimals: of 38 digits, or of 39 as DuckDB counts up to 2^127 - 1."""
-    most = max((abs(v) for v in values), default=0)
+    most = max((abs(v) for v in values if v is not None), default=0)
     kind = pa.int64() if most < 2**63 else pa.decimal128(38) if most < 10**38 else pa.decimal256(39)
     return pa.array(list(values), kind)
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from sqlrl.solve.marginal import Method as MarginalMethod
     from sqlrl.solve.methods import WorldMethod
     from sqlrl.structure.diagnosis.diagnosis import Diagnosis
+    from sqlrl.structure.diagnosis.quality import RuleQuality
 
 
 def connect(
@@ -1272,7 +1273,8 @@ class Database(Helpful):
         Returns
         -------
         Table
-            Columns `clause`, `text`, `n`, `groundings`, `weight`; the counts are exact integers. With `by` a column for each variable, with
+            Columns `clause`, `text`, `n`, `groundings`, `applies`, `weight`; the counts are exact integers. `applies` are the groundings whose body holds, of a clause that
+            is an implication as written, and NULL of others. With `by` a column for each variable, with
             the names of constants, `clause`, `groundings`, `n`, `violated`, by clause and then by the order of constants in the data. A
             variable with the name of another column has `_` behind it. With `against`: `clause`, `text`, `delta_n`, `weight`. With `expected`:
             `clause`, `text`, `n_observed`, `n_expected`, `difference` (observed minus expected), `groundings`, `weight`; labels are read for
@@ -1353,9 +1355,20 @@ class Database(Helpful):
     @overload
     def diagnose(
         self,
+        model: Model | str | Path,
+        *,
+        kind: Literal["quality"] = ...,
+        examples: Any = ...,
+        limit: int | None = ...,
+        roles: Roles | None = ...,
+    ) -> RuleQuality: ...
+
+    @overload
+    def diagnose(
+        self,
         model: Model,
         *,
-        kind: Literal["rules"] = ...,
+        kind: Literal["paper"],
         examples: Any = ...,
         threshold: float = ...,
         samples: int = ...,
@@ -1393,9 +1406,9 @@ class Database(Helpful):
     @takes_old_arguments
     def diagnose(
         self,
-        model: Model,
+        model: Model | str | Path,
         *,
-        kind: Literal["rules", "overlap", "costs"] = "rules",
+        kind: Literal["quality", "paper", "overlap", "costs"] = "quality",
         examples: Any = None,
         threshold: float = 0.1,
         samples: int = 100,
@@ -1407,44 +1420,52 @@ class Database(Helpful):
         density: float = DENSITY,
         limit: int | None = GROUNDING_LIMIT,
         roles: Roles | None = None,
-    ) -> Diagnosis | Table:
-        r"""Tell what is wrong with a model on the data: which rules, which clauses say the same, or what hard clauses cost.
+    ) -> RuleQuality | Diagnosis | Table:
+        r"""Tell how good rules are on the data: how often each applies, how often it is violated there, and how that compares with chance.
 
-        By default, of kind "rules": which rules are too general or too specific, for which predicate, and where. Each predicate in turn is taken for unknown, all others being evidence; what is loaded of it is its truth. A rule is too general if it speaks against
-        the truth of atoms too often, so that it needs another condition; and too specific if it says nothing of atoms of which it would be right
-        without one of its literals. A rule with a negative weight speaks for what its negation says.
+        Rules may come from anywhere: a model, a file, or a text such as a handbook's or a language model's list. They need no weights. A rule that does not parse, or
+        that mentions predicates without data, is listed with its problem, and the others are judged. Labels count as facts.
 
         Parameters
         ----------
-        model : Model
-            Its rules need weights only where one has several literals of a predicate, whose atoms are sampled then.
-        kind : {"rules", "overlap", "costs"}
-            "overlap": the pairs of clauses that share ground clauses on the data, so that they say the same of the same atoms. A ground clause is the set of
+        model : Model, str or Path
+            Of kind "quality" also the path of a file, or a text with a rule a line; predicates that it does not declare are those of the data.
+        kind : {"quality", "paper", "overlap", "costs"}
+            "quality": a row for each rule, the worst first. "paper": which rules are too general or too specific, by the share of all groundings (also those whose body is
+            false), as `sqlrl.Transfer` marks them. "overlap": the pairs of clauses that share ground clauses on the data, so that they say the same of the same atoms. A
+            ground clause is the set of
             its literals over query atoms, as the evidence leaves it open; with a single literal it is its atom, whichever sign it has. "costs": what each
-            hard clause costs, and which are inexpensive: factors times degree linear in the nodes. Both read no label and no weight.
+            hard clause costs, and which are inexpensive: factors times degree linear in the nodes. The last two read no label and no weight.
         examples : list of names, query, relation or frame, optional
             All by default.
         threshold : float
-            The share of the groundings above which a rule is marked, above 0 and below 1.
+            Of "paper": the share of the groundings above which a rule is marked, above 0 and below 1.
         samples, burn_in, chains : int
-            Of the sampling.
+            Of "paper": of the sampling, where a rule has several literals of a predicate.
         random_state : int, optional
-            Its seed; None is 0.
+            Of "paper": its seed; None is 0.
         shown : int
-            How many groundings are kept for each reason to mark a rule.
+            Of "paper": how many groundings are kept for each reason to mark a rule.
         growth : float
             Of "costs": the largest exponent of growth that counts as linear: a chain has 1, all pairs have 2.
         density : float
             Of "costs": the most factors for each node where examples do not differ in size: a chain has 1, a grid 2.
         limit : int, optional
-            The most ground clauses of a rule that is sampled, or of one shape.
+            The most groundings that counting a rule may enumerate, or ground clauses of one shape.
         roles : Roles, optional
-            Of "overlap" and "costs": what predicates are taken for.
+            What predicates are taken for; not of "paper".
 
         Returns
         -------
-        Diagnosis or Table
-            The diagnosis prints the rules that are marked; `found` and `groundings` are tables, which `sqlrl.diagnosis` and `sqlrl.diagnosis_grounding` keep.
+        RuleQuality, Diagnosis or Table
+            Of "quality" a `RuleQuality`, which prints a verdict on each rule. Its `table`, which the view `sqlrl.rule_quality` has, too, has for each rule `applies` (bindings of
+            the variables of body and head that satisfy the body), `violations`, `confidence` (the share of `applies` that is no violation) with its Wilson interval of 95 %
+            (`confidence_low`, `confidence_high`), `base_rate` (the share of the bindings of the head alone that satisfy it), `lift` (confidence / base rate), `pca_confidence`
+            (over those bindings alone of whose head's other arguments some fact is known; where the predicate of the head is to be predicted and has several arguments),
+            `weight`, `verdict`, `violating_sql` (a query that lists the violations), `implied_by`, `contradicts` (numbers of other rules) and `problem`. Body and head are those
+            of an implication as it is written; other formulas have violations alone.
+
+            Of "paper" a `Diagnosis`, which prints the rules that are marked; `found` and `groundings` are tables, which `sqlrl.diagnosis` and `sqlrl.diagnosis_grounding` keep.
             Of "overlap" the columns `first`, `second` (clauses), `shared` (distinct ground clauses that both have), `first_ground`, `second_ground`,
             `shared_atoms`, `first_atoms`, `second_atoms` (query atoms that they mention), which `sqlrl.clause_overlap` has, too. Of "costs" a row for each
             hard clause: `rule` (from 0), `clause` (text), `examples` (in which it leaves something open), `nodes`, `factors`, `degree`, `growth` (NULL where
@@ -1454,15 +1475,17 @@ class Database(Helpful):
         Raises
         ------
         InputError
-            The model has no rules, a predicate has no data, the threshold is no share, or a rule that is sampled has no weight; an
-            option is of another kind; clauses share ground clauses too often to be counted.
+            An option is of another kind; of other kinds than "quality": the model has no rules, a predicate has no data, the threshold is no share, or a rule that is sampled has no
+            weight; clauses share ground clauses too often to be counted.
         UnsupportedError
-            A rule has quantifiers inside, is a template, or has several literals of a predicate that belongs to no example though the data are several.
+            Of "paper": a rule has quantifiers inside, is a template, or has several literals of a predicate that belongs to no example though the data are several.
 
         Notes
         -----
-        Sources: Huynh (2011), section 7.2, for "costs" (`sqlrl.ground.factors` says what counts as linear); Mihalkova and Mooney, "Transfer learning with Markov logic networks" (2006), section 3.1; what it leaves open is in
-        `sqlrl.structure.diagnosis.bins`. `sqlrl.Transfer` revises what is marked.
+        Sources: Wilson (1927) for the interval; Galárraga, Teflioudi, Hose and Suchanek, "AMIE: association rule mining under incomplete evidence" (2013) for the PCA confidence, of
+        which the argument that the others determine best is taken as the one that may be unknown; Plotkin (1970) for `implied_by`, which is subsumption. Huynh (2011), section 7.2,
+        for "costs" (`sqlrl.ground.factors` says what counts as linear); Mihalkova and Mooney, "Transfer learning with Markov logic networks" (2006), section 3.1, for "paper"; what
+        it leaves open is in `sqlrl.structure.diagnosis.bins`.
 
         Examples
         --------
@@ -1471,11 +1494,16 @@ class Database(Helpful):
         >>> db.load("Bird", [("tweety",), ("pingu",), ("polly",)], types=["animal"])
         >>> db.load("Penguin", [("pingu",)], types=["animal"])
         >>> db.load("Flies", [("tweety",), ("polly",)], types=["animal"])
-        >>> found = db.diagnose(sqlrl.parse_mln("Bird(animal)\nPenguin(animal)\nFlies(animal)\n1 Bird(x) => Flies(x)"))
+        >>> found = db.diagnose("Penguin(x) => Bird(x).\nPenguin(x) => Flies(x).\nPenguin(x) => Swims(x)")
         >>> print(found)
+        Penguin(x) => Flies(x).: hard, but violated in 1 of 1 case where it applies (100 %); of all 3 animals 67 % satisfy Flies(x); no better than chance
+        Penguin(x) => Bird(x).: holds in all of 1 case where it applies; of all 3 animals 100 % are bird
+        Penguin(x) => Swims(x): not counted: unknown predicate 'Swims'; did you mean 'Flies'?
+        >>> db.sql(found.table["violating_sql"][0]).fetchall()
+        [('pingu',)]
+        >>> marked = db.diagnose(sqlrl.parse_mln("Bird(animal)\nFlies(animal)\n1 Bird(x) => Flies(x)"), kind="paper")
+        >>> print(marked)
         Bird(x) => Flies(x): of Bird and Flies too general (33 % against the truth)
-        >>> found.groundings.to_arrow().column("grounding").to_pylist()[0]
-        '!Bird("pingu") v Flies("pingu")'
         >>> db.load("Wings", [("tweety",), ("bat",)], types=["animal"])
         >>> rules = "Bird(x) => Swims(x)\nWings(x) => Swims(x)\nSwims(x) ^ Swims(y) => x = y."
         >>> model = sqlrl.parse_mln("Bird(animal)\nWings(animal)\nSwims(animal)\n" + rules, query=["Swims"])
@@ -1488,7 +1516,7 @@ class Database(Helpful):
         from sqlrl.database import diagnosis
 
         return diagnosis.diagnosed(
-            self._session, Query(model, examples, roles or NONE, limit), kind,
+            self._session, Query(model, examples, roles or NONE, limit), kind,  # type: ignore[arg-type]
             {
                 "threshold": threshold, "samples": samples, "burn_in": burn_in, "chains": chains, "random_state": random_state,
                 "shown": shown, "growth": growth, "density": density,

@@ -22,6 +22,7 @@ from sqlrl.ground.factors import FactorCounts, check_thresholds, factor_counts, 
 from sqlrl.ground.limits import DENSITY, GROWTH
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import divided
+from sqlrl.logic.lexer import nearest
 from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of
@@ -31,6 +32,7 @@ from sqlrl.training.session import Query, Session, check_model, verb
 if TYPE_CHECKING:
     from sqlrl.solve.overlaps import Overlaps
     from sqlrl.structure.diagnosis.diagnosis import Diagnosis
+    from sqlrl.structure.diagnosis.quality import RuleQuality
 
 TABLES = {"diagnosis": "found", "diagnosis_grounding": "groundings"}
 
@@ -38,19 +40,34 @@ _USUAL = {
     "threshold": 0.1, "samples": 100, "burn_in": 20, "chains": 4, "random_state": None, "shown": 3, "growth": GROWTH, "density": DENSITY,
 }  # fmt: skip
 _OF_COSTS = ("growth", "density")
-KINDS = ("rules", "overlap", "costs")
+KINDS = ("quality", "paper", "overlap", "costs")
 
 
-def diagnosed(session: Session, asked: Query, kind: str, options: Mapping[str, Any]) -> Diagnosis | Table:
+def diagnosed(session: Session, asked: Query, kind: str, options: Mapping[str, Any]) -> RuleQuality | Diagnosis | Table:
     """Do what `Database.diagnose` does, for each kind."""
     if kind not in KINDS:
-        raise InputError(f"kind={kind!r} must be one of {', '.join(map(repr, KINDS))}.")
-    own = {"rules": tuple(x for x in _USUAL if x not in _OF_COSTS), "overlap": (), "costs": _OF_COSTS}[kind]
-    wrong = [f"{name}={value!r}" for name, value in options.items() if name not in own and value != _USUAL[name]]
-    if kind == "rules" and asked.roles != NONE:
-        wrong.append("roles=")
+        raise InputError(
+            f"{Parameter('kind', kind)} must be one of {', '.join(map(repr, KINDS))}{nearest(str(kind), KINDS)}."
+        )
+    paper = tuple(x for x in _USUAL if x not in _OF_COSTS)
+    own: tuple[str, ...] = {"paper": paper, "costs": _OF_COSTS}.get(kind, ())
+    wrong = [Parameter(name, value) for name, value in options.items() if name not in own and value != _USUAL[name]]
+    if kind == "paper" and asked.roles != NONE:
+        wrong.append(Parameter("roles"))
     if wrong:
-        raise InputError(f"{', '.join(wrong)}: a diagnosis of kind {kind!r} has no such option; leave it out.")
+        listed = ", ".join(f"{each}" for each in wrong)
+        old = all(each.name in paper for each in wrong) and kind == "quality"
+        remedy = (
+            f"pass {Parameter('kind', 'paper')}, which marks rules as before, or leave it out"
+            if old
+            else "leave it out"
+        )
+        raise InputError(f"{listed}: a diagnosis of kind {kind!r} has no such option; {remedy}.")
+    if kind == "quality":
+        from sqlrl.database.rule_quality import judged_rules
+
+        return judged_rules(session, asked)
+    check_model(asked.model)
     if kind == "overlap":
         return overlap(session, asked)
     if kind == "costs":

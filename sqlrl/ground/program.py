@@ -23,7 +23,7 @@ from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.sizes import greater_limit, memory_of
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, subquery, table, union_all
-from sqlrl.errors import GroundingLimitError, Parameter
+from sqlrl.errors import GroundingLimitError, Parameter, UnsupportedError
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import placed
@@ -349,6 +349,15 @@ class Program:
                     self._add_template(i, rows)
             self._fill(rows)
         return self.clause_count - before
+
+    def compiled(self, rules: Sequence[Rule]) -> tuple[BoundFeature, ...]:
+        """Compile rules that get no clauses: formulas that are counted beside those of the program."""
+        bound = self._binder.bind(rules)
+        features = tuple(f for f in bound.features if f.rule is not None)
+        if len(features) < len(bound.features) or len(features) != len(rules):
+            raise UnsupportedError("one of these formulas needs atoms of its own, or comes to several")
+        self.constants.learn_instances(instance for f in features for instance in f.instances)
+        return features
 
     def expand(
         self,

@@ -244,7 +244,7 @@ class ParsedProgram:
             self._folder = self._folder or path.parent.resolve()
             self._reading.append(path.resolve())
             self._read.add(path.resolve())
-        _Statements(self, source, path).read()
+        Statements(self, source, path).read()
         if path is not None:
             self._reading.pop()
 
@@ -277,6 +277,14 @@ class ParsedProgram:
         quotable = source.quotable and target.resolve().suffix.lower() == ".mln"
         self.read(SourceText(read_text(target), str(target), quotable=quotable), target)
 
+    def refuse(self, error: SqlrlError, source: SourceText, start: Token) -> None:
+        """Say what is wrong with the statement that begins with a token: nothing else is read then."""
+        raise error
+
+    def declare(self, predicate: Predicate) -> Predicate:
+        """Declare a predicate, and return its first declaration."""
+        return self.predicates.setdefault(predicate.name, predicate)
+
     def add(self, rule: Rule, source: SourceText, mentions: Mentions) -> None:
         """Add a rule, to be checked at the end."""
         self.rules.append(rule)
@@ -302,7 +310,7 @@ class ParsedProgram:
         return Model(dict(self.predicates), dict(self.types), rules, names, semantics)
 
 
-class _Statements(FormulaParser):
+class Statements(FormulaParser):
     """Reads the statements of one text."""
 
     def __init__(self, program: ParsedProgram, source: SourceText, path: Path | None) -> None:
@@ -316,9 +324,25 @@ class _Statements(FormulaParser):
             if self.token.kind == END:
                 return
             self.mentions = Mentions()
-            self._statement()
-            if self.token.kind not in (NEWLINE, END):
-                raise self.unexpected("an operator or the end of the line")
+            begin = self.position
+            try:
+                self._statement()
+                self._check_end()
+            except SqlrlError as error:
+                self.program.refuse(error, self.source, self.tokens[begin])
+                self._skip_statement(begin)
+
+    def _check_end(self) -> None:
+        """Refuse what follows a statement on its line."""
+        if self.token.kind not in (NEWLINE, END):
+            raise self.unexpected("an operator or the end of the line")
+
+    def _skip_statement(self, begin: int) -> None:
+        """Step over the line in which a statement begins that was refused, however far it was read."""
+        self.position, self._depth = begin, 0
+        self._open, self._scopes = [], []
+        while self.tokens[self.position].kind not in (NEWLINE, END):
+            self.position += 1
 
     def _statement(self) -> None:
         token, after = self.token, self.peek()
@@ -480,7 +504,7 @@ class _Statements(FormulaParser):
                 self.accept(",")
             self.take()
         predicate = Predicate(name.text, tuple(arguments), closed)
-        known = self.program.predicates.setdefault(name.text, predicate)
+        known = self.program.declare(predicate)
         self.program.declared_types.update(predicate.types)
         if known != predicate:
             problem = f"{name.text} is declared again as {predicate}, but was declared as {known}"
@@ -518,6 +542,7 @@ class _Statements(FormulaParser):
         if fixed and any(isinstance(term, Variable) and term.plus for term in terms_of(formula)):
             problem = "a fixed weight has no use for '+', which makes clauses whose weights are learned: remove the '@' or the '+'"
             raise self.source.error(ParseError, problem, start)
+        self._check_end()
         line = self.source.line(start)
         rule = Rule(formula, weight, hard, None, line, self.source.path, fixed)
         self.program.add(rule, self.source, self.mentions)

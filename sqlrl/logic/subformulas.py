@@ -56,6 +56,19 @@ def with_parts(formula: Formula, change: Callable[[Formula], Formula]) -> Formul
             return Exist(variables, change(body))
 
 
+def with_terms(formula: Formula, change: Callable[[Term], Term]) -> Formula:
+    """Return a formula with each of its terms changed, in the order of `terms_of`, those of quantified variables too."""
+    match formula:
+        case Atom(predicate, terms):
+            return Atom(predicate, tuple(map(change, terms)))
+        case BothSigns(Atom(predicate, terms)):
+            return BothSigns(Atom(predicate, tuple(map(change, terms))))
+        case Equal(left, right):
+            return Equal(change(left), change(right))
+        case _:
+            return with_parts(formula, lambda part: with_terms(part, change))
+
+
 def subformulas(formula: Formula) -> Iterator[Formula]:
     """Yield a formula and all formulas inside it, from left to right."""
     yield formula

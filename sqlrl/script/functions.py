@@ -302,7 +302,7 @@ def _count(call: FunctionCall) -> pa.Table:
     return found.cast(pa.schema(wide))
 
 
-_COUNT, _COUNTS = pa.decimal128(38), ("n", "groundings", "violated")
+_COUNT, _COUNTS = pa.decimal128(38), ("n", "groundings", "applies", "violated")
 
 
 def _network(call: FunctionCall) -> Model:
@@ -319,8 +319,11 @@ def _counted(call: FunctionCall) -> pa.Schema:
     by = call.options.get("by")
     if by is None:
         return pa.schema(
-            {"clause": pa.int64(), "text": pa.string(), "n": _COUNT, "groundings": _COUNT, "weight": pa.float64()}
-        )
+            {
+                "clause": pa.int64(), "text": pa.string(), "n": _COUNT, "groundings": _COUNT, "applies": _COUNT,
+                "weight": pa.float64(),
+            }
+        )  # fmt: skip
     *variables, clause, groundings, n, violated = group_columns(variable_names(by))
     return pa.schema(
         {
@@ -350,13 +353,21 @@ _EXPECTED = pa.schema(
 
 
 def _diagnose(call: FunctionCall) -> pa.Table:
-    return call.db.diagnose(call.model, examples=call.examples, **call.options).found.to_arrow()
+    _diagnosed(call)  # refuses kinds that have other columns
+    found = call.db.diagnose(_network(call), examples=call.examples, **call.options)
+    if call.options.get("kind", "quality") == "quality":
+        return found.table.to_arrow().cast(_diagnosed(call))
+    return found.found.to_arrow()
 
 
-def _diagnosed(_: FunctionCall) -> pa.Schema:
+def _diagnosed(call: FunctionCall) -> pa.Schema:
     from sqlrl.structure.diagnosis.diagnosis import BINS_SCHEMA
+    from sqlrl.structure.diagnosis.quality import QUALITY_SCHEMA
 
-    return BINS_SCHEMA
+    kind = call.options.get("kind", "quality")
+    if kind not in ("quality", "paper"):
+        raise InputError(f"kind => {kind!r}: choose 'quality' or 'paper'{nearest(str(kind), ('quality', 'paper'))}")
+    return QUALITY_SCHEMA if kind == "quality" else BINS_SCHEMA
 
 
 def rules_table(model: Model | SoftModel) -> pa.Table:
@@ -391,7 +402,11 @@ FUNCTIONS: Mapping[str, Function] = {
         ("by", "groups", "most_groups", "world", "expected", *_CHOICES),
     ),
     "DIAGNOSE": Function(
-        _diagnose, _diagnosed, True, "", ("threshold", "samples", "burn_in", "chains", "random_state", "limit")
+        _diagnose,
+        _diagnosed,
+        True,
+        "",
+        ("kind", "threshold", "samples", "burn_in", "chains", "random_state", *_CHOICES),
     ),
 }
 

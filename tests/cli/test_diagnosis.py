@@ -31,18 +31,52 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_diagnosis_is_shown_and_kept(run: Run, zoo: Path) -> None:
-    done = run("diagnose", zoo / "zoo.duckdb", "--model", zoo / "zoo.mln", "--groundings", "2")
+    done = run("diagnose", zoo / "zoo.duckdb", "--model", zoo / "zoo.mln", "--kind", "paper", "--groundings", "2")
     assert done.code == 0, done.err
     assert "Bird(x) => Flies(x): of Bird and Flies too general (32 % against the truth)\n" in done.err
     assert done.out.count('!Bird("b0') == 4
-    rows = run("diagnose", zoo / "zoo.duckdb", "--model", zoo / "zoo.mln", "--json", "--quiet").rows()
+    rows = run(
+        "diagnose", zoo / "zoo.duckdb", "--model", zoo / "zoo.mln", "--kind", "paper", "--json", "--quiet"
+    ).rows()
     first = {row["target"]: row for row in rows if row["rule"] == 0}
     # Ten birds do not fly, twenty do, and the cat is no bird.
     assert [first["Flies"][name] for name in ("applies_good", "applies_bad", "idle_good", "idle_bad")] == [20, 10, 1, 0]
     kept = run("sql", zoo / "zoo.duckdb", "select count(*) as n from sqlrl.diagnosis", "--json").rows()
     assert kept == [{"n": 2 * len(rows)}]
-    none = run("diagnose", zoo / "zoo.duckdb", "--model", zoo / "zoo.mln", "--threshold", "0.9")
+    none = run("diagnose", zoo / "zoo.duckdb", "--model", zoo / "zoo.mln", "--kind", "paper", "--threshold", "0.9")
     assert "no rule is marked" in none.err
+
+
+LIST = """Bird(x) => Flies(x)
+2 Penguin(x) => Bird(x).
+Penguin(x) ^ Swims(x) => !Flies(x)
+Birds fly.
+Fish(x) => Swims(x)
+Swims(x) => Penguin(x).
+"""
+
+
+def test_a_list_of_rules_is_put_on_trial(run: Run, zoo: Path) -> None:
+    (zoo / "list.mln").write_text(LIST, encoding="utf-8")
+    done = run("diagnose", zoo / "zoo.duckdb", "--model", zoo / "list.mln")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert "Swims(x) => Penguin(x)." in lines[3]
+    assert "hard, but violated in 1 of 11 cases where it applies (9 %)" in lines[3]
+    assert "violated in 10 of 30 cases where it applies (33 %)" in lines[4]
+    assert "not counted: a weight and a final '.' contradict each other" in done.out
+    assert "not counted: unknown predicate 'Fish'; did you mean 'Flies'?" in done.out
+    rows = run("diagnose", zoo / "zoo.duckdb", "--model", zoo / "list.mln", "--json", "--quiet").rows()
+    assert [row["rule"] for row in rows] == [5, 0, 2, 1, 3, 4]
+    assert [row["violations"] for row in rows] == [1, 10, 0, None, None, None]
+    listed = run("sql", zoo / "zoo.duckdb", rows[0]["violating_sql"], "--json").rows()
+    assert listed == [{"x": "cat"}]
+    kept = run("sql", zoo / "zoo.duckdb", "select rule, violations from sqlrl.rule_quality", "--json").rows()
+    assert kept[:6] == [{"rule": row["rule"], "violations": row["violations"]} for row in rows]
+    again = run("diagnose", zoo / "zoo.duckdb", "--model", "-", "--json", "--quiet", stdin=LIST).rows()
+    assert again == rows
+    dropped = run("diagnose", zoo / "zoo.duckdb", "--model", zoo / "list.mln", "--drop", "Penguin", "--json", "--quiet")
+    assert [row["rule"] for row in dropped.rows()] == [0, 1, 3, 4]
 
 
 def test_a_model_is_carried_over(run: Run, zoo: Path, tmp_path: Path) -> None:
@@ -64,9 +98,14 @@ def test_a_model_is_carried_over(run: Run, zoo: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "options", "message"),
     [
-        ("diagnose", ("--threshold", "10"), "--threshold 10.0 must be above 0 and below 1"),
+        ("diagnose", ("--kind", "paper", "--threshold", "10"), "--threshold 10.0 must be above 0 and below 1"),
         ("diagnose", ("--samples", "0"), "Invalid value for '--samples'"),
         ("diagnose", ("--query", "Wings"), "Wings"),
+        (
+            "diagnose",
+            ("--threshold", "0.2", "--groundings", "1"),
+            "--threshold 0.2, --groundings 1: a diagnosis of kind 'quality' has no such option; pass --kind paper",
+        ),
         ("learn", (), "the data have no"),
         ("learn", ("--mapping", "no.map"), "no.map"),
         ("learn", ("--mapping", "farm.map", "--threshold", "1"), "--threshold 1"),

@@ -667,7 +667,7 @@ def test_one_network_is_ranked_by_atom_the_surest_mistakes_first() -> None:
 VIEWS = [
     *("strongest_clauses", "clause_history", "learning_curve", "worst_predicted_examples", "confusion"),
     *("block_confusion", "calibration", "clause_support", "clause_overlap", "explain_atom", "explanation"),
-    *("run_comparison", "clauses_by_step", "added_clauses", "found_clauses", "count_differences"),
+    *("run_comparison", "clauses_by_step", "added_clauses", "found_clauses", "count_differences", "rule_quality"),
 ]
 
 
@@ -683,6 +683,7 @@ def test_views_read_the_same_from_a_file_that_can_only_be_read_and_under_other_s
         prediction.why('Good("d3")')
         db.probabilities(model, keep=True).evaluate()
         db.diagnose(model, kind="overlap")
+        db.diagnose(model)
         db.count(model, expected=True, keep=True)
         was = {view: db.sql(f"from sqlrl.{view}").fetchall() for view in VIEWS}
     assert {view for view in VIEWS if not was[view]} == {"clauses_by_step", "added_clauses", "found_clauses"}

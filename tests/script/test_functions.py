@@ -94,7 +94,13 @@ def test_weights_counts_reasons_and_diagnosis(db: Database) -> None:
     ] == reasons.table.to_pylist()
     assert {(r["atom"], r["truth"]) for r in found} == {('Liked("d5")', True)}
     assert rows(db, "FROM ML.COUNT(MODEL taste, expected => true)") == db.count(model, expected=True).to_pylist()
-    assert rows(db, "FROM ML.DIAGNOSE(MODEL taste)") == db.diagnose(model).found.to_pylist()
+    assert rows(db, "FROM ML.DIAGNOSE(MODEL taste)") == db.diagnose(model).table.to_pylist()
+    marked = rows(db, "FROM ML.DIAGNOSE(MODEL taste, kind => 'paper')")
+    assert marked == db.diagnose(model, kind="paper").found.to_pylist()
+    with pytest.raises(ScriptError, match="kind => 'overlap': choose 'quality' or 'paper'"):
+        db.run("FROM ML.DIAGNOSE(MODEL taste, kind => 'overlap')")
+    with pytest.raises(ScriptError, match=r"threshold => 0\.3: .*kind => 'paper'"):
+        db.run("FROM ML.DIAGNOSE(MODEL taste, threshold => 0.3)")
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -116,6 +122,8 @@ def test_describe_says_the_columns_without_computing(db: Database, name: str, mo
         "double": "DOUBLE",
         "bool": "BOOLEAN",
         "decimal128(38, 0)": "DECIMAL(38,0)",
+        "list<item: int64>": "BIGINT[]",
+        "list<l: int64>": "BIGINT[]",
     }
     assert described == {f.name: types[str(f.type)] for f in real.to_arrow().schema}
 

@@ -1,0 +1,493 @@
+"""The quality of rules on the data of a database: those of a model, or of a text whose lines are read one by one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from os import PathLike
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.arguments import given
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.store import Store
+from sqlrl.catalog.views import shown_arguments
+from sqlrl.engine.nodes import column, named, star_count, subquery, table, union_all
+from sqlrl.errors import CatalogError, LabelWarning, SqlrlError, warn
+from sqlrl.ground.binding import bind_program
+from sqlrl.ground.clauses import clause_table, expansion_names
+from sqlrl.ground.counts import groundings
+from sqlrl.ground.observed import observed_layout
+from sqlrl.ground.program import Extent, Program
+from sqlrl.ground.rule_parts import (
+    REFUSED,
+    PartCounter,
+    bodies,
+    implications,
+    in_halves,
+    negated_parts,
+    rule_parts,
+    whole_rules,
+)
+from sqlrl.logic.expansions import fill
+from sqlrl.logic.implications import Implication, has_atoms
+from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.printer import format_formula, format_rule
+from sqlrl.logic.rule_list import RefusedRule, RuleList, parse_rules, read_rules, rules_of
+from sqlrl.logic.subformulas import atoms_of, terms_of, with_terms
+from sqlrl.logic.terms import Argument, Atom, Clause, Constant, Formula, Predicate
+from sqlrl.plan.sources import argument_columns
+from sqlrl.plan.violating_rows import NamedFacts, NamedTables, violating_rows
+from sqlrl.progress import Stage
+from sqlrl.structure.diagnosis.pairs import CONTRADICTORY, RulePair, contradictory_pairs, implied_pairs
+from sqlrl.structure.diagnosis.quality import (
+    PAIRS_SCHEMA,
+    HeadRate,
+    JudgedRule,
+    RuleQuality,
+    head_words,
+    quality_table,
+    rule_quality,
+)
+from sqlrl.training.session import Query, Session, check_limit_option, check_model, verb
+from sqlrl.wording import did_you_mean, nearest_names
+
+TABLE = "rule_diagnosis"
+
+FAULTS = (*REFUSED, CatalogError)
+"""Errors for which a rule may be to blame."""
+
+
+@verb
+def judged_rules(session: Session, asked: Query) -> RuleQuality:
+    """Judge rules; `Database.diagnose` explains it."""
+    check_limit_option(asked.limit)
+    clock = time.perf_counter()
+    with session.console.progress("diagnosing"):
+        listed = _listed(session, asked.model)
+        trial = _Trial(session, replace(asked, model=listed.model.with_rules(())), list(listed.entries))
+        judged, pairs = trial.judge()
+        run = _keep(session, listed, judged, clock) if session.engine.writable else None
+    return rule_quality(judged, _pair_table(pairs, judged), run)
+
+
+def _listed(session: Session, model: object) -> RuleList:
+    """Return the rules of a model, a file or a text; of the latter predicates that it does not declare are those of the data."""
+    named = isinstance(model, str) and not set("(\n") & set(model) and given(model) == "text"
+    if not isinstance(model, str | PathLike) or named:
+        check_model(model)
+        assert isinstance(model, Model)
+        return rules_of(model)
+    records = session.catalog.predicates()
+    known = {
+        name: Predicate(name, tuple(map(Argument, record.known_types())))
+        for name, record in records.items()
+        if None not in record.types
+    }
+    untyped = records.keys() - known.keys()
+    # What a stranger's database is asked may be a stranger's text, too.
+    trusted = session.engine.trusted
+    if given(model) == "path":
+        return read_rules(str(model), known, untyped=untyped, trusted=trusted)
+    return parse_rules(str(model), known, untyped=untyped, trusted=trusted)
+
+
+# ---- the trial -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Trial:
+    """Rules on trial, each of which may be refused by itself."""
+
+    session: Session
+    asked: Query  # with a model that has no rules yet
+    entries: list[Rule | RefusedRule]
+    problems: dict[int, str] = field(default_factory=dict)  # by the number of the rule
+
+    @property
+    def model(self) -> Model:
+        """What the rules are read with."""
+        return replace(self.asked.model, semantics="exact")
+
+    def judge(self) -> tuple[list[JudgedRule], list[RulePair]]:
+        """Judge all rules, and compare them with each other."""
+        session, asked = self.session, self.asked
+        wanted = [i for i, entry in enumerate(self.entries) if isinstance(entry, Rule)]
+        wanted = self._with_data(wanted)
+        judged: list[JudgedRule] = []
+        pairs: list[RulePair] = []
+        with session.engine.turn:
+            with Stage("holding the rules against the data"):
+                layout, wanted = self._bound(wanted)
+            self._warn_of_unknown(layout)
+            with observed_layout(session.plans_of(layout), layout) as observed:
+                program = bind_program(session.plans_of(layout), observed, self.model, known=session.compiled)
+                try:
+                    added = self._added(program, wanted)
+                    with session.examples_table(asked.examples) as chosen:
+                        self._expand(program, added, chosen)
+                        extent = Extent(program, chosen, asked.limit)
+                        judged = self._counted(extent, added, layout)
+                        pairs = self._compared(program, added)
+                finally:
+                    program.close()
+                    session.plans.leave(0)
+        for i in sorted(self.problems.keys() - {each.rule for each in judged}):
+            judged.append(self._refused(i))
+        judged += [self._refused(i) for i, entry in enumerate(self.entries) if isinstance(entry, RefusedRule)]
+        return _with_pairs(judged, pairs), pairs
+
+    def _rule(self, number: int) -> Rule:
+        entry = self.entries[number]
+        assert isinstance(entry, Rule), "it was read"
+        return entry
+
+    def _soft(self, numbers: Sequence[int]) -> list[Rule]:
+        """Return rules as ones that may be violated: a hard one that states a block would have no clause."""
+        return [replace(rule, hard=False) for rule in map(self._rule, numbers)]
+
+    def _refused(self, number: int) -> JudgedRule:
+        """Return a rule that was not counted."""
+        entry = self.entries[number]
+        if isinstance(entry, RefusedRule):
+            return JudgedRule(number, entry.line, entry.text, problem=entry.problem)
+        text = format_formula(entry.formula) + ("." if entry.hard else "")
+        return JudgedRule(number, entry.line or None, text, entry.weight, entry.hard, problem=self.problems[number])
+
+    def _note(self, number: int, error: SqlrlError) -> None:
+        """Note why a rule is refused."""
+        located = error.located
+        self.problems[number] = str(located.problem if located is not None else error.message).split("\n")[0]
+
+    # ---- what data there are ----------------------------------------------------------------------------
+
+    def _with_data(self, numbers: Sequence[int]) -> list[int]:
+        """Leave out rules that mention what the data do not have, and those that are to be dropped."""
+        roles, store = self.asked.roles, self.session.catalog.store
+        roles.check(self.asked.model)
+        known = {name for name, _ in store.sources()} | set(roles.empty)
+        dropped, found = set(roles.drop), list[int]()
+        for i in numbers:
+            used = dict.fromkeys(atom.predicate for atom in atoms_of(self._rule(i).formula))
+            if dropped & used.keys():
+                continue
+            missing = [name for name in used if name not in known]
+            if missing:
+                texts = [f"{name}{did_you_mean(nearest_names(name, known))}" for name in missing]
+                self.problems[i] = f"no data of {' and '.join(texts)}"
+            else:
+                found.append(i)
+        return found
+
+    def _bound(self, numbers: Sequence[int]) -> tuple[Layout, list[int]]:
+        """Bind the rules to the data, all of them or those that fit."""
+        try:
+            return self._layout(numbers), list(numbers)
+        except FAULTS:
+            # What is wrong without any rule is wrong with the data.
+            layout = self._layout([])
+        found: list[int] = []
+
+        def bind(some: Sequence[int]) -> None:
+            """Bind the rules that fit so far, and some more."""
+            nonlocal layout
+            layout = self._layout([*found, *some])
+            found.extend(some)
+
+        in_halves(numbers, bind, self._note, FAULTS)
+        return layout, found
+
+    def _layout(self, numbers: Sequence[int]) -> Layout:
+        model = self.asked.model.with_rules(tuple(map(self._rule, numbers)))
+        return self.session.layout(model, roles=replace(self.asked.roles, drop=()), all_closed=True)
+
+    def _warn_of_unknown(self, layout: Layout) -> None:
+        """Warn of query atoms without a label, which count as false."""
+        opened = [info for info in layout.open_predicates() if info.atoms is not None and not info.hidden]
+        if not opened:
+            return
+        queries = [
+            exp.select(named(exp.convert(info.name), "name"), named(star_count(), "n"))
+            .from_(table(info.atoms))
+            .where(exp.Is(this=column("truth"), expression=exp.null()))
+            for info in opened
+            if info.atoms is not None
+        ]
+        rows = self.session.plans.fetch(union_all(queries), step="look for atoms without a label").to_pylist()
+        bare = [f"{row['n']:,} of {row['name']}" for row in rows if row["n"]]
+        if bare:
+            warn(f"query atoms without a label count as false in this diagnosis: {' and '.join(bare)}", LabelWarning)
+
+    def _added(self, program: Program, numbers: Sequence[int]) -> list[int]:
+        """Add rules to a program, all of them or those that can be; return their numbers in the order of its `owners`."""
+        found: list[int] = []
+
+        def add(some: Sequence[int]) -> None:
+            """Add some rules."""
+            program.add(self._soft(some))
+            found.extend(some)
+
+        in_halves(numbers, add, self._note)
+        return found
+
+    def _expand(self, program: Program, added: Sequence[int], chosen: TableName | None) -> None:
+        """Find the clauses of templates: one for each combination of constants with which the body holds somewhere."""
+
+        def expand(some: Sequence[int]) -> None:
+            """Expand some templates."""
+            program.expand(chosen, observed=True, only=some)
+
+        def refuse(feature: int, error: SqlrlError) -> None:
+            """Note why a template has no clauses."""
+            self._note(added[owners[feature]], error)
+
+        owners = _owners(program)
+        templates = [i for i, bound in enumerate(program.features) if bound.rule is not None and bound.feature.plus]
+        in_halves(templates, expand, refuse)
+        present = set(program.feature_of)
+        for i in templates:
+            number = added[owners[i]]
+            if i not in present and number not in self.problems:
+                plus = program.features[i].feature.plus
+                names = f"{' and '.join(f'+{name}' for name in plus)} {'has' if len(plus) == 1 else 'have'}"
+                self.problems[number] = f"{names} no constants with which its conditions hold anywhere"
+
+    # ---- counts -----------------------------------------------------------------------------------------
+
+    def _counted(self, extent: Extent, added: Sequence[int], layout: Layout) -> list[JudgedRule]:
+        """Count the rules of a program, a row for each clause."""
+        program, counter = extent.program, PartCounter(extent)
+        features = [i for i, bound in enumerate(program.features) if bound.rule is not None]
+        totals = dict(enumerate(groundings(extent)))
+        with Stage("counting violations"):
+            true = counter.true(whole_rules(program, features), totals)
+        found = implications(program, features)
+        with Stage("counting where rules apply"):
+            applies = counter.applies(bodies(program, features), totals)
+        heads = rule_parts(program, {i: x.head for i, x in found.items() if has_atoms(x.head)}, own=True)
+        with Stage("counting heads"):
+            head_totals = counter.totals(heads)
+            head_true = counter.true(heads, head_totals)
+        known = self._known(counter, found, layout, totals)
+        query = _Violating(self.session, program, layout)
+        judged = []
+        refused = {clause: str(error.message).split("\n")[0] for clause, error in counter.refused.items()}
+        with Stage("writing queries"):
+            for row in clause_table(program).to_pylist():
+                clause = row["clause"]
+                number = added[program.owners[row["rule"]]]
+                rule = self._rule(number)
+                weighted = not rule.hard and (rule.weight is not None or rule.expansions is not None)
+                feature = program.feature_of[clause]
+                one = JudgedRule(
+                    number,
+                    rule.line or None,
+                    row["text"] + ("." if rule.hard else ""),
+                    row["weight"] if weighted else None,
+                    rule.hard,
+                    int(totals[clause]),
+                    problem=refused.get(clause) if clause not in true else None,
+                )
+                if clause in true:
+                    head = None
+                    if clause in head_true and head_totals[clause]:
+                        variables = dict(program.features[feature].feature.variables)
+                        head_of = query.filled(clause, found[feature].head)
+                        head = HeadRate(head_true[clause], head_totals[clause], *head_words(head_of, variables))
+                    wrong = int(totals[clause] - true[clause])
+                    one = replace(
+                        one, violations=wrong, applies=applies.get(clause), head=head, known=known.get(clause),
+                        sql=query.text(clause),
+                    )  # fmt: skip
+                judged.append(one)
+        return judged
+
+    def _known(
+        self, counter: PartCounter, found: dict[int, Implication], layout: Layout, totals: dict[int, int]
+    ) -> dict[int, int]:
+        """Count where bodies hold and something is known of the heads' other arguments; of heads that are open, of two arguments and more."""
+        program = counter.program
+        opened = {
+            x.head.predicate
+            for x in found.values()
+            if isinstance(x.head, Atom) and layout.predicates[x.head.predicate].open and len(x.head.terms) > 1
+        }
+        places = {name: _value_place(program, name) for name in sorted(opened)}
+        parts = {
+            i: x.known_subject(places[x.head.predicate])
+            for i, x in found.items()
+            if isinstance(x.head, Atom) and x.head.predicate in places
+        }
+        if not parts:
+            return {}
+        with Stage("counting what is known of heads"):
+            return counter.applies(negated_parts(program, parts), totals)
+
+    def _compared(self, program: Program, added: Sequence[int]) -> list[RulePair]:
+        """Compare the rules with each other; templates and rules with quantifiers inside are not compared."""
+        clauses: dict[int, Clause] = {}
+        heads: dict[int, Implication] = {}
+        types: dict[int, tuple[tuple[str, str], ...]] = {}
+        features = [i for i, bound in enumerate(program.features) if bound.rule is not None and not bound.feature.plus]
+        owners = _owners(program)
+        several = Counter(owners[i] for i in features)
+        for i in features:
+            place, feature = owners[i], program.features[i].feature
+            # Both signs of `*` are rules of one number, and a negative weight speaks for what is no clause.
+            if several[place] > 1 or (self._rule(added[place]).weight or 0) < 0:
+                continue
+            if len(feature.clauses) == 1 and not feature.negated:
+                clauses[added[place]] = feature.clauses[0]
+            types[added[place]] = feature.variables
+        for i, each in implications(program, features).items():
+            if added[owners[i]] in types:
+                heads[added[owners[i]]] = each
+        with Stage("comparing rules"):
+            return [*implied_pairs(clauses), *contradictory_pairs(heads, types)]
+
+
+def _owners(program: Program) -> dict[int, int]:
+    """Return for each feature of a rule the place of that among those that were added."""
+    places = {id(rule): owner for rule, owner in zip(program.model.rules, program.owners, strict=True)}
+    return {i: places[id(bound.rule)] for i, bound in enumerate(program.features) if bound.rule is not None}
+
+
+def _value_place(program: Program, predicate: str) -> int:
+    """Return the argument that the others determine best, by how many of these there are for each fact: that of which one value is enough."""
+    info = program.layout.predicates[predicate]
+    columns = list(argument_columns(info))
+    rows = exp.select(*map(column, columns)).from_(table(info.facts))
+    counts = []
+    for i in range(len(info.types)):
+        others = [column(name, "r") for name in columns if name != f"a{i}"]
+        distinct = exp.select(*others).distinct().from_(subquery(rows.copy(), "r"))
+        counts.append(named(exp.Subquery(this=exp.select(star_count()).from_(subquery(distinct, "d"))), f"n{i}"))
+    (row,) = program.engine.fetch(exp.select(*counts), step=f"count what {predicate} is known of").to_pylist()
+    return max(range(len(info.types)), key=lambda i: (row[f"n{i}"], i))
+
+
+# ---- violating rows ------------------------------------------------------------------------------------
+
+
+class _Violating:
+    """Writes for each clause of a program the query of the rows that violate it."""
+
+    def __init__(self, session: Session, program: Program, layout: Layout) -> None:
+        self._session, self._program = session, program
+        self._tables = named_tables(session.catalog.store, layout)
+        self._constants: dict[int, dict[int, dict[str, str]]] = {}
+        # The text of a query depends on the constants of its clause in the places of these alone.
+        self._known: dict[object, list[str]] = {}
+
+    def filled(self, clause: int, formula: Formula) -> Formula:
+        """Return a formula with the constants of a clause in place of its `+` variables."""
+        feature = self._program.feature_of[clause]
+        plus = self._program.features[feature].feature.plus
+        if not plus:
+            return formula
+        if feature not in self._constants:
+            clauses, rows = expansion_names(self._program, feature)
+            self._constants[feature] = {
+                each: dict(zip(plus, row, strict=True)) for each, row in zip(clauses, rows, strict=True)
+            }
+        return fill(formula, self._constants[feature][clause])
+
+    def text(self, clause: int) -> str:
+        """Return the query of a clause."""
+        bound = self._program.features[self._program.feature_of[clause]]
+        assert bound.rule is not None, "it is the clause of a rule"
+        formula = self.filled(clause, bound.rule.formula)
+        variables = tuple(v for v in bound.feature.variables if v[0] not in bound.feature.plus)
+        constants = [term.name for term in terms_of(formula) if isinstance(term, Constant)]
+        numbers = count()
+        shape = with_terms(formula, lambda t: Constant(f"\x00{next(numbers)}\x00") if isinstance(t, Constant) else t)
+        if (shape, variables) not in self._known:
+            query = self._session.engine.render(violating_rows(shape, variables, self._tables))
+            self._known[shape, variables] = re.split("'\x00([0-9]+)\x00'", query)
+        pieces = list(self._known[shape, variables])
+        pieces[1::2] = [self._session.engine.render(exp.Literal.string(constants[int(i)])) for i in pieces[1::2]]
+        return "".join(pieces)
+
+
+def named_tables(store: Store, layout: Layout) -> NamedTables:
+    """Return the views of facts with names, and the tables of domains."""
+    records, types, valued = store.predicates(), store.types(), store.valued()
+    local = {name for name, record in types.items() if record.local}
+    facts = {
+        name: NamedFacts(
+            records[name].readable or "",
+            tuple(shown_arguments(records[name], valued=name in valued)),
+            info.types,
+            "example" if info.example_column else None,
+            "truth" if info.open else None,
+            # Of labels outside of its scope, and of the domains of their examples, no atom is one.
+            records[name].atoms if info.open and not (info.full_scope and local.isdisjoint(info.types)) else None,
+        )
+        for name, info in layout.predicates.items()
+        if name in records
+    }
+    return NamedTables(
+        store.schema,
+        facts,
+        {name: record.dictionary for name, record in types.items()},
+        {name: record.domain for name, record in types.items() if record.local and record.domain is not None},
+        layout.example_type,
+    )
+
+
+# ---- what is kept --------------------------------------------------------------------------------------
+
+
+def _with_pairs(judged: Sequence[JudgedRule], pairs: Sequence[RulePair]) -> list[JudgedRule]:
+    """Note with each rule which others imply or contradict it; of equal ones the first stands."""
+    implied: dict[int, list[int]] = {}
+    contradicted: dict[int, list[int]] = {}
+    for pair in pairs:
+        if pair.kind == CONTRADICTORY:
+            contradicted.setdefault(pair.first, []).append(pair.second)
+            contradicted.setdefault(pair.second, []).append(pair.first)
+        else:
+            implied.setdefault(pair.second, []).append(pair.first)
+    return [
+        replace(
+            each,
+            implied_by=tuple(sorted(implied.get(each.rule, ()))),
+            contradicts=tuple(sorted(contradicted.get(each.rule, ()))),
+        )
+        for each in judged
+    ]
+
+
+def _pair_table(pairs: Sequence[RulePair], judged: Sequence[JudgedRule]) -> pa.Table:
+    texts = {each.rule: each.text for each in judged}
+    rows = [
+        {
+            "kind": pair.kind, "first": pair.first, "second": pair.second, "first_text": texts[pair.first],
+            "second_text": texts[pair.second],
+        }
+        for pair in pairs
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows, PAIRS_SCHEMA)
+
+
+def _keep(session: Session, listed: RuleList, judged: Sequence[JudgedRule], clock: float) -> int:
+    """Keep the diagnosis in place of an earlier one of the same rules; return the number of the run."""
+    records = session.records
+    written = "\n".join(x.text if isinstance(x, RefusedRule) else format_rule(x) for x in listed.entries)
+    rules = hashlib.sha256(written.encode()).hexdigest()[:12]
+    with records.together():
+        run = records.begin_run("diagnose", {"kind": "quality", "rules": rules}, None)
+        records.clear_rows(TABLE, "rules", rules)
+        ordered = sorted(judged, key=lambda each: each.order)
+        rows = quality_table([each.row() for each in ordered])
+        rows = rows.append_column("rules", pa.array([rules] * len(rows), pa.string()))
+        rows = rows.append_column("place", pa.array(range(len(rows)), pa.int64()))
+        records.append(TABLE, run, rows)
+        records.end_run(run, "done", timings={"diagnosis": time.perf_counter() - clock})
+    return run

@@ -1,0 +1,461 @@
+"""Rules on trial: counts, intervals and queries against enumeration in Python, problems of single rules, pairs, verdicts, and what is kept."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+from scipy.stats import binomtest
+
+import sqlrl
+from sqlrl.errors import GroundingWarning, InputError, LabelWarning
+from sqlrl.logic.printer import format_formula
+from sqlrl.logic.terms import And, Atom, Constant, Equal, Exist, Formula, Implies, Not, Or, Variable
+from sqlrl.structure.diagnosis.quality import percent, wilson
+
+TYPES = {"person": ("Ann", "Bob", "Cid"), "thing": ("Hat", "Pen")}
+PREDICATES = {"P": ("person",), "Q": ("person",), "R": ("person", "thing"), "S": ("person", "person")}
+KINDS = {"x": "person", "y": "person", "z": "person", "t": "thing", "u": "thing"}
+
+Fact = tuple[str, tuple[str, ...]]
+
+
+# ---- the oracle: formulas over assignments -------------------------------------------------------------
+
+
+def holds(formula: Formula, row: dict[str, str], facts: frozenset[Fact]) -> bool:
+    """Evaluate a formula under an assignment."""
+
+    def value(term: Variable | Constant) -> str:
+        return row[term.name] if isinstance(term, Variable) else term.name
+
+    match formula:
+        case Atom(name, terms):
+            return (name, tuple(map(value, terms))) in facts
+        case Equal(left, right):
+            return value(left) == value(right)
+        case Not(body):
+            return not holds(body, row, facts)
+        case And(parts):
+            return all(holds(part, row, facts) for part in parts)
+        case Or(parts):
+            return any(holds(part, row, facts) for part in parts)
+        case Implies(left, right):
+            return not holds(left, row, facts) or holds(right, row, facts)
+        case Exist(names, body):
+            choices = product(*(TYPES[KINDS[name]] for name in names))
+            return any(holds(body, {**row, **dict(zip(names, each, strict=True))}, facts) for each in choices)
+    raise TypeError(formula)
+
+
+def free(formula: Formula) -> set[str]:
+    """Return the free variables of a formula."""
+    match formula:
+        case Atom(_, terms):
+            return {term.name for term in terms if isinstance(term, Variable)}
+        case Equal(left, right):
+            return {term.name for term in (left, right) if isinstance(term, Variable)}
+        case Not(body):
+            return free(body)
+        case And(parts) | Or(parts):
+            return set[str]().union(*map(free, parts))
+        case Implies(left, right):
+            return free(left) | free(right)
+        case Exist(names, body):
+            return free(body) - set(names)
+    raise TypeError(formula)
+
+
+def bindings(names: set[str]) -> Iterator[dict[str, str]]:
+    """Yield all assignments of some variables."""
+    ordered = sorted(names)
+    for values in product(*(TYPES[KINDS[name]] for name in ordered)):
+        yield dict(zip(ordered, values, strict=True))
+
+
+@dataclass(frozen=True)
+class Expected:
+    applies: int
+    violations: list[dict[str, str]]
+    base: tuple[int, int]
+    known: int | None
+
+
+def expected(rule: Implies, facts: frozenset[Fact], opened: str) -> Expected:
+    """Enumerate what the data say of a rule."""
+    rows = [row for row in bindings(free(rule)) if holds(rule.left, row, facts)]
+    wrong = [row for row in rows if not holds(rule.right, row, facts)]
+    heads = list(bindings(free(rule.right)))
+    known = None
+    if isinstance(rule.right, Atom) and rule.right.predicate == opened and len(rule.right.terms) == 2:
+        mine = [constants for name, constants in facts if name == opened]
+        # The argument of which the other has the most values a fact, the last one if they are alike.
+        others = [len({constants[1 - i] for constants in mine}) for i in (0, 1)]
+        place = 1 if others[1] >= others[0] else 0
+        subject = rule.right.terms[1 - place]
+        there = {constants[1 - place] for constants in mine}
+        known = sum((row[subject.name] if isinstance(subject, Variable) else subject.name) in there for row in rows)
+    return Expected(len(rows), wrong, (sum(holds(rule.right, row, facts) for row in heads), len(heads)), known)
+
+
+# ---- random data and rules -----------------------------------------------------------------------------
+
+
+def terms(kind: str, names: str) -> st.SearchStrategy[Variable | Constant]:
+    known = [Variable(name) for name in names if KINDS[name] == kind]
+    return st.sampled_from([*known * 3, Constant(TYPES[kind][0])])
+
+
+def atoms(names: str) -> st.SearchStrategy[Formula]:
+    return st.sampled_from(sorted(PREDICATES)).flatmap(
+        lambda name: st.tuples(*(terms(kind, names) for kind in PREDICATES[name])).map(lambda found: Atom(name, found))
+    )
+
+
+def literals(names: str) -> st.SearchStrategy[Formula]:
+    return st.one_of(atoms(names), atoms(names), atoms(names).map(Not))
+
+
+@st.composite
+def witnesses(draw: st.DrawFn) -> Formula:
+    """EXIST over one or two literals."""
+    name = draw(st.sampled_from("zu"))
+    parts = draw(st.lists(literals(f"xyt{name}"), min_size=1, max_size=2))
+    body = parts[0] if len(parts) == 1 else And(tuple(parts))
+    return Exist((name,), body) if name in free(body) else body
+
+
+@st.composite
+def implications(draw: st.DrawFn) -> Implies:
+    """A rule of one to three conditions; variables of equalities stand in a literal, too."""
+    parts = draw(st.lists(st.one_of(literals("xyt"), literals("xyt"), witnesses()), min_size=1, max_size=3))
+    for pair in (("x", "y"),):
+        if set(pair) <= set[str]().union(*map(free, parts)) and draw(st.booleans()):
+            equal = Equal(*map(Variable, pair))
+            parts.append(draw(st.sampled_from([equal, Not(equal)])))
+    join = And if draw(st.integers(0, 3)) else Or
+    body = parts[0] if len(parts) == 1 else join(tuple(parts))
+    several = st.lists(literals("xyt"), min_size=2, max_size=2).map(lambda found: Or(tuple(found)))
+    head = draw(st.one_of(literals("xyt"), literals("xyt"), several, witnesses()))
+    return Implies(body, head)
+
+
+@st.composite
+def data(draw: st.DrawFn) -> frozenset[Fact]:
+    every = [(n, c) for n, kinds in PREDICATES.items() for c in product(*(TYPES[kind] for kind in kinds))]
+    return frozenset(draw(st.sets(st.sampled_from(every), max_size=len(every))))
+
+
+def loaded(facts: frozenset[Fact], opened: str = "") -> sqlrl.Database:
+    """Return a database of facts, of which one predicate is to be predicted."""
+    db = sqlrl.connect()
+    db.load("Person", [(name,) for name in TYPES["person"]], types=["person"])
+    db.load("Thing", [(name,) for name in TYPES["thing"]], types=["thing"])
+    for name, kinds in PREDICATES.items():
+        rows = sorted(constants for predicate, constants in facts if predicate == name)
+        db.load(name, rows or _empty(len(kinds)), types=kinds, target=name == opened, empty="allow")
+    return db
+
+
+def _empty(width: int) -> Any:
+    import pyarrow as pa
+
+    return pa.table({f"c{i}": pa.array([], pa.string()) for i in range(width)})
+
+
+def model(rules: list[Implies]) -> str:
+    return "\n".join(map(format_formula, rules))
+
+
+@given(data(), st.lists(implications(), min_size=1, max_size=6), st.sampled_from(["", "Q", "S", "R"]))
+def test_numbers_and_violating_rows_are_those_of_enumeration(
+    facts: frozenset[Fact], rules: list[Implies], opened: str
+) -> None:
+    with loaded(facts, opened) as db:
+        found = {row["rule"]: row for row in db.diagnose(model(rules)).table}
+        assert sorted(found) == list(range(len(rules)))
+        for i, rule in enumerate(rules):
+            row, want = found[i], expected(rule, facts, opened)
+            assert row["problem"] is None, row
+            assert (row["applies"], row["violations"]) == (want.applies, len(want.violations)), row["text"]
+            held = want.applies - len(want.violations)
+            assert row["confidence"] == (held / want.applies if want.applies else None)
+            assert row["base_rate"] == want.base[0] / want.base[1]
+            lifted = want.applies and want.base[0]
+            assert row["lift"] == (pytest.approx(row["confidence"] / row["base_rate"]) if lifted else None)
+            assert row["pca_confidence"] == (held / want.known if want.known else None), row["text"]
+            names = sorted(free(rule))
+            query = row["violating_sql"] if not names else f"select {', '.join(names)} from ({row['violating_sql']})"
+            listed = sorted(db.sql(query).fetchall())
+            assert listed == sorted(tuple(each[name] for name in names) or (True,) for each in want.violations)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GroundingWarning)  # some rules join what shares no constant
+            counted = db.count(sqlrl.parse_mln(_declared() + model(rules)))
+        assert counted["applies"] == [found[i]["applies"] for i in range(len(rules))]
+
+
+def _declared() -> str:
+    kinds = {"Person": ("person",), "Thing": ("thing",), **PREDICATES}
+    return "".join(f"{name}({', '.join(types)})\n" for name, types in kinds.items())
+
+
+# ---- numbers -------------------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 10**9).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_intervals_are_those_of_scipy(pair: tuple[int, int]) -> None:
+    low, high = wilson(*pair)
+    other = binomtest(*pair).proportion_ci(method="wilson")
+    assert low == pytest.approx(other.low, abs=1e-12)
+    assert high == pytest.approx(other.high, abs=1e-12)
+    assert 0 <= low <= pair[0] / pair[1] <= high <= 1
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [(0, 5, "0 %"), (5, 5, "100 %"), (20, 63, "32 %"), (1, 1000, "0.1 %"), (9999, 10000, "99.99 %"), (1, 10**9, "under 0.001 %")],
+)  # fmt: skip
+def test_only_what_is_none_or_all_is_called_so(part: int, whole: int, text: str) -> None:
+    assert percent(part, whole) == text
+
+
+# ---- single rules that are wrong -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def shop() -> Iterator[sqlrl.Database]:
+    """Forty orders of ten shops; 16 are late, 10 of these refunded, as are 2 others."""
+    with sqlrl.connect() as db:
+        orders = [f"o{i:02}" for i in range(40)]
+        db.load("Placed", [(o, f"s{i % 10}") for i, o in enumerate(orders)], types=["order", "shop"])
+        db.load("Late", [(o,) for o in orders[:16]], types=["order"])
+        db.load("Refunded", [(o,) for o in orders[:10] + orders[38:]], types=["order"], target=True)
+        db.load("Price", [(o, i) for i, o in enumerate(orders)], types=["order", "money"])
+        yield db
+
+
+PROBLEMS = [
+    ("Late(o => Refunded(o)", r"expected ',' or '\)'"),
+    ("Late(o) → Refunded(o)", "unexpected character '→'"),
+    ("late orders are refunded", "expected an operator or the end of the line"),
+    ("Delayed(o) => Refunded(o)", "unknown predicate 'Delayed'"),
+    ("Lat(o) => Refunded(o)", "unknown predicate 'Lat'; did you mean 'Late'"),
+    ("Placed(o) => Refunded(o)", "Placed has 1 argument here"),
+    ("Placed(o, s) => Refunded(s)", "the variable s is of type 'order' here"),
+    ("2 Late(o) => Refunded(o).", "contradict each other"),
+    ("inf Late(o) => Refunded(o)", "a weight must be finite"),
+    ("Refunded(o) :- Late(o)", "rules with ':-' are not supported"),
+    ("Late(o) ^ o > 3 => Refunded(o)", "not supported"),
+    ("x = y => x = y", "cannot be inferred"),
+    ('Late("o01) => Refunded(o)', "does not end"),
+]
+
+
+def test_one_bad_line_leaves_the_others_alone(shop: sqlrl.Database) -> None:
+    lines = [line for bad, _ in PROBLEMS for line in (bad, "Late(o) => Refunded(o)")]
+    found = shop.diagnose("\n".join(lines))
+    rows = {row["rule"]: row for row in found.table}
+    assert [rows[i]["line"] for i in sorted(rows)] == list(range(1, len(lines) + 1))
+    for i, (bad, message) in enumerate(PROBLEMS):
+        assert rows[2 * i]["text"] == bad
+        assert re.search(message, rows[2 * i]["problem"]), rows[2 * i]["problem"]
+        assert rows[2 * i]["verdict"] == f"not counted: {rows[2 * i]['problem']}"
+        assert (rows[2 * i + 1]["applies"], rows[2 * i + 1]["violations"]) == (16, 6)
+    assert [row["rule"] for row in found.problems] == list(range(0, len(lines), 2))
+    # Each is equal to those before.
+    assert len(found.pairs) == len(PROBLEMS) * (len(PROBLEMS) - 1) / 2
+
+
+def test_rules_that_data_or_limits_refuse_are_listed(shop: sqlrl.Database) -> None:
+    shop.load("Size", [(f"o{i:02}", i) for i in range(40)], types=["order", "money"])
+    many = " v ".join(f"Placed(o{i}, s)" for i in range(9))
+    text = f"Late(o) => Refunded(o)\nLate(o) ^ Placed(o, s) => {many}\nAngry(order)\nAngry(o) => Refunded(o)\nPlaced(o, s) => Late(o)"
+    found = {row["rule"]: row for row in shop.diagnose(text, limit=10_000).table}
+    assert "more than the limit" in found[1]["problem"]
+    # A line that declares a predicate is no rule; it has no data.
+    assert found[2]["problem"] == "no data of Angry"
+    assert {i: found[i]["violations"] for i in (0, 3)} == {0: 6, 3: 24}
+
+
+def test_a_model_may_have_rules_without_data(shop: sqlrl.Database) -> None:
+    declared = "Placed(order, shop)\nLate(order)\nRefunded(order)\nLost(order)\n"
+    model = sqlrl.parse_mln(declared + "Late(o) => Refunded(o)\nLost(o) => Refunded(o)\nLost(o) => Late(o)")
+    problems = {row["rule"]: row["problem"] for row in shop.diagnose(model).table}
+    assert problems == {0: None, 1: "no data of Lost; did you mean 'Late'?", 2: "no data of Lost; did you mean 'Late'?"}
+    empty = {row["rule"]: row for row in shop.diagnose(model, roles=sqlrl.Roles(empty=["Lost"])).table}
+    assert empty[1]["verdict"] == "never applies: nothing satisfies its body; of all 40 orders 30 % are refunded"
+    assert [row["rule"] for row in shop.diagnose(model, roles=sqlrl.Roles(drop=["Lost"])).table] == [0]
+
+
+# ---- verdicts and order --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "verdict"),
+    [
+        ("Late(o) => Refunded(o)", "violated in 6 of 16 cases where it applies (38 %); of all 40 orders 30 % are refunded"),
+        ("Late(o) => Refunded(o).", "hard, but violated in 6 of 16 cases where it applies (38 %); of all 40 orders 30 % are refunded"),
+        ("Refunded(o) => !Late(o)", "violated in 10 of 12 cases where it applies (83 %); of all 40 orders 60 % are not late; worse than chance"),
+        ('Placed(o, "s0") => Refunded(o)', "violated in 3 of 4 cases where it applies (75 %); of all 40 orders 30 % are refunded; no better than chance"),
+        ('Placed(o, "s9") ^ Late(o) => Refunded(o)', "holds in the 1 case where it applies; of all 40 orders 30 % are refunded"),
+        ("Refunded(o) => (EXIST s Placed(o, s))", "holds in all 12 cases where it applies; of all 40 bindings 100 % satisfy EXIST s Placed(o, s)"),
+        ("Late(o) v Refunded(o)", "violated in 22 of 40 groundings (55 %)"),
+        ("!Late(o) v Refunded(o).", "hard, but violated in 6 of 40 groundings (15 %)"),
+        ("-1 Late(o) => Refunded(o)", "violated in 6 of 16 cases where it applies (38 %); of all 40 orders 30 % are refunded; its weight is negative, so it speaks for what violates it"),
+        ("Placed(o, s) ^ Placed(o, t) => s = t.", "holds in all 40 cases where it applies"),
+    ],
+)  # fmt: skip
+def test_verdicts(shop: sqlrl.Database, rule: str, verdict: str) -> None:
+    found = shop.diagnose(rule + "\n")
+    assert found.table["verdict"] == [verdict]
+    assert str(found) == f"{found.table['text'][0]}: {verdict}"
+
+
+def test_hard_rules_that_are_violated_come_first(shop: sqlrl.Database) -> None:
+    text = "Refunded(o) => !Late(o)\nLate(o) => Refunded(o).\nPlaced(o, s) => Late(o).\nPlaced(o, s) ^ Placed(o, t) => s = t.\nbad\nbad line\nLate(o) => Refunded(o)"
+    assert shop.diagnose(text).table["rule"] == [2, 1, 0, 5, 3, 4]
+
+
+def test_a_hard_rule_that_states_a_block_is_counted() -> None:
+    with sqlrl.connect() as db:
+        db.load("Lives", [("a", "Rome"), ("a", "Oslo"), ("b", "Rome")], types=["person", "city"], target=True)
+        found = db.diagnose('Lives(p, c) ^ Lives(p, d) => c = d.\nLives(p, c) => Lives(p, "Rome")')
+        assert [(row["applies"], row["violations"]) for row in found.table] == [(5, 2), (3, 0)]
+        assert sorted(db.sql(found.table["violating_sql"][0]).fetchall()) == [
+            ("a", "Oslo", "Rome"),
+            ("a", "Rome", "Oslo"),
+        ]
+
+
+def test_templates_have_a_row_for_each_clause(shop: sqlrl.Database) -> None:
+    found = shop.diagnose("Placed(o, +s) => Refunded(o)")
+    assert sorted(found.table["text"])[0] == 'Placed(o, "s0") => Refunded(o)'
+    assert found.table["applies"] == [4] * 10
+    assert sum(found.table["violations"]) == 28
+    for row in found.table:
+        assert len(shop.sql(row["violating_sql"]).fetchall()) == row["violations"]
+    nowhere = shop.diagnose("Placed(o, +s) ^ Placed(o, +t) ^ s != t => Refunded(o)").table
+    assert nowhere["problem"] == ["+s and +t have no constants with which its conditions hold anywhere"]
+
+
+def test_weights_are_those_of_the_model(shop: sqlrl.Database) -> None:
+    text = "1.5 Late(o) => Refunded(o)\nLate(o) => Refunded(o).\nRefunded(o) => Late(o)"
+    rows = {row["rule"]: row for row in shop.diagnose(text).table}
+    assert [(rows[i]["weight"], rows[i]["hard"]) for i in range(3)] == [(1.5, False), (None, True), (None, False)]
+
+
+def test_examples_narrow_what_is_counted(shop: sqlrl.Database) -> None:
+    with sqlrl.connect() as db:
+        rows = [(f"d{i % 3}", f"w{i}") for i in range(12)]
+        db.load("Word", rows, types=["doc", "word"], example="doc")
+        db.load("Good", rows[::2], types=["doc", "word"], example="doc", target=True)
+        whole, part = (db.diagnose("Word(d, w) => Good(d, w)", examples=some).table for some in (None, ["d0", "d2"]))
+        assert (whole["applies"], whole["violations"]) == ([12], [6])
+        assert (part["applies"], part["violations"]) == ([8], [4])
+
+
+# ---- pairs ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rules", "pairs"),
+    [
+        (["Late(o) => Refunded(o)", "Late(p) ^ Placed(p, s) => Refunded(p)"], [("redundant", 0, 1)]),
+        (["Placed(o, s) => Refunded(o)", 'Placed(p, "s1") => Refunded(p)'], [("redundant", 0, 1)]),
+        (["Placed(o, s) ^ Late(o) => Refunded(o)", "!Late(a) v Refunded(a) v !Placed(a, b)"], [("equal", 0, 1)]),
+        (["Late(o) => Refunded(o)", "Late(x) => !Refunded(x)"], [("contradictory", 0, 1)]),
+        (
+            ["Late(o) ^ Placed(o, s) => Refunded(o)", "Placed(x, t) ^ Late(x) => !Refunded(x)"],
+            [("contradictory", 0, 1)],
+        ),
+        (["Late(o) => Refunded(o)", "Placed(o, s) => !Refunded(o)"], []),
+        (["Placed(o, s) => Late(o)", "Placed(o, s) ^ Placed(p, s) => Late(p)"], [("equal", 0, 1)]),
+        (["Placed(o, s) ^ Placed(p, s) => Late(p)", "Placed(o, s) => Late(o)"], [("equal", 0, 1)]),
+        (["Late(o)", "Late(o) v Refunded(p)"], [("redundant", 0, 1)]),
+        (["Late(o) ^ Refunded(o)", "Late(o) => Refunded(o)"], []),
+    ],
+)
+def test_redundant_and_contradictory_pairs_are_named(
+    shop: sqlrl.Database, rules: list[str], pairs: list[tuple[str, int, int]]
+) -> None:
+    found = shop.diagnose("\n".join(rules))
+    assert [(row["kind"], row["first"], row["second"]) for row in found.pairs] == pairs
+    rows = {row["rule"]: row for row in found.table}
+    for kind, first, second in pairs:
+        if kind == "contradictory":
+            assert rows[first]["contradicts"] == [second]
+            assert f"contradicts rule {first}" in rows[second]["verdict"]
+        else:
+            assert rows[second]["implied_by"] == [first]
+            assert f"implied by rule {first}" in rows[second]["verdict"]
+
+
+# ---- forms, kinds, and what is kept --------------------------------------------------------------------
+
+
+def test_rules_are_read_from_files(shop: sqlrl.Database, tmp_path: Path) -> None:
+    path = tmp_path / "rules.mln"
+    path.write_text("// a handbook\nLate(o) => Refunded(o)\n\n?\n", encoding="utf-8")
+    for source in (path, str(path)):
+        assert [(row["line"], row["problem"] is None) for row in shop.diagnose(source).table] == [(2, True), (4, False)]
+    fit = sqlrl.parse_mln("Placed(order, shop)\nLate(order)\nRefunded(order)\n0.5 Late(o) => Refunded(o)")
+    fit.save(tmp_path / "saved.mln")
+    fit.save(tmp_path / "saved.json")
+    for name in ("saved.mln", "saved.json"):
+        assert shop.diagnose(tmp_path / name).table["weight"] == [0.5]
+
+
+def test_the_latest_diagnosis_of_the_same_rules_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "kept.duckdb"
+    with sqlrl.connect(path) as db:
+        db.load("Late", [("a",), ("b",)], types=["order"])
+        db.load("Paid", [("a",)], types=["order"])
+        first = db.diagnose("Late(o) => Paid(o)\nNo(")
+        other = db.diagnose("Paid(o) => Late(o)\n")
+        again = db.diagnose("Late(o) => Paid(o)\nNo(")
+        kept = db.sql("select run, rule, text, violations, verdict from sqlrl.rule_quality").fetchall()
+        assert [row[0] for row in kept] == [again.run, again.run, other.run]
+        assert kept[0][1:] == (0, "Late(o) => Paid(o)", 1, first.table["verdict"][0])
+    with sqlrl.connect(path, read_only=True) as db:
+        found = db.diagnose("Late(o) => Paid(o)\nNo(")
+        assert found.run is None
+        assert found.table.to_arrow() == again.table.to_arrow()
+
+
+def test_options_of_another_kind_are_refused(shop: sqlrl.Database) -> None:
+    with pytest.raises(InputError, match=r"threshold=0\.2: .*kind='paper'"):
+        shop.diagnose("Late(o) => Refunded(o)", threshold=0.2)
+    with pytest.raises(InputError, match=r"kind='papr' must be one of .*did you mean 'paper'"):
+        shop.diagnose("Late(o) => Refunded(o)", kind="papr")
+    with pytest.raises(InputError, match="a model is needed"):
+        shop.diagnose("Late(o) => Refunded(o)", kind="paper")
+    model = sqlrl.parse_mln("Late(order)\nRefunded(order)\n1 Late(o) => Refunded(o)")
+    with pytest.warns(FutureWarning, match="kind='paper'"):
+        old = shop.diagnose(model, kind="rules")
+    assert old.found.to_arrow() == shop.diagnose(model, kind="paper").found.to_arrow()
+
+
+def test_what_is_not_known_of_a_pair_is_no_violation_under_the_open_world() -> None:
+    with sqlrl.connect() as db:
+        db.load("Born", [("a", "Rome"), ("b", "Oslo"), ("c", "Rome")], types=["person", "city"])
+        # Nobody knows where c lives; that b lives elsewhere is known.
+        db.load("Lives", [("a", "Rome"), ("b", "Rome")], types=["person", "city"], target=True)
+        row = db.diagnose("Born(p, c) => Lives(p, c)").table.to_arrow().to_pylist()[0]
+        assert (row["applies"], row["violations"], row["confidence"], row["pca_confidence"]) == (3, 2, 1 / 3, 1 / 2)
+
+
+def test_atoms_without_a_label_are_told() -> None:
+    with sqlrl.connect() as db:
+        db.load("Friends", [("a", "b"), ("b", "c")], types=["person", "person"])
+        db.load("Smokes", [("a", True), ("b", False)], types=["person"], given=True, truth=1)
+        with pytest.warns(LabelWarning, match="count as false in this diagnosis: 1 of Smokes"):
+            row = db.diagnose("Friends(x, y) => Smokes(y)").table.to_pylist()[0]
+        assert (row["applies"], row["violations"]) == (2, 2)
