@@ -291,14 +291,14 @@ def test_filters_with_too_many_parts_are_refused_with_their_place() -> None:
         parse_psl(f"R(X, +Y) = 1 . {{Y: {wide}}}")
 
 
-def shared(filters: str) -> float:
+def shared(filters: str, header: str = "") -> float:
     """Return the truth of the one target, whose constant both A and B have."""
     db = sqlrl.connect(progress=False)
     db.load("A", [("u",), ("v",)], types=["thing"])
     db.load("B", [("u",)], types=["thing"])
     db.load("Pair", [("x", "u")], types=["thing", "thing"])
     db.scope("R", [("x", "u")])
-    model = parse_psl(f"1: R(X, +Y) = 0 ^2 {filters}\n1: Pair(X, Y) -> R(X, Y) ^2", query="R")
+    model = parse_psl(f"{header}1: R(X, +Y) = 0 ^2 {filters}\n1: Pair(X, Y) -> R(X, Y) ^2", query="R")
     (row,) = db.predict(model).table()
     return float(row["value"])
 
@@ -307,6 +307,9 @@ def test_a_disjunction_costs_what_its_parts_cost() -> None:
     # v^2 + (1 - v)^2 for one sum, 2 v^2 + (1 - v)^2 for one of each part.
     assert shared("{Y: A(Y)}") == pytest.approx(1 / 2, abs=1e-4)
     assert shared("{Y: A(Y) | B(Y)}") == pytest.approx(1 / 3, abs=1e-4)
+    # A model that was saved has one sum over the union, as before.
+    header = '// sqlrl {"predicates": {"R/2": "open", "Pair/2": null, "A/1": null, "B/1": null}}\n'
+    assert shared("{Y: A(Y) | B(Y)}", header) == pytest.approx(1 / 2, abs=1e-4)
 
 
 # ---- what was saved keeps what it meant --------------------------------------------------------------------------
