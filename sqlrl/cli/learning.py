@@ -13,8 +13,8 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from sqlrl.cli.inputs import DATA, ModelInputs
-from sqlrl.cli.options import FLAG, Examples, Summary, grouped, unfinished_runs
+from sqlrl.cli.inputs import ModelInputs
+from sqlrl.cli.options import DATA, FLAG, Examples, Summary, grouped, unfinished_runs
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.parameters import Option
 from sqlrl.learn.settings import RUN, Passes, Seed

@@ -201,6 +201,19 @@ def test_what_an_observed_atom_satisfies_reaches_nothing():
     assert db.predict(parse_psl("1: Road(A, B) & Wet(A) -> Wet(B)", query=["Wet"])).objective == 0.0
 
 
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.UnseenConstantWarning")
+def test_constants_that_rules_alone_name_stay_theirs():
+    db = town(["d"])
+    db.load("Home", [("a",)], types=["town"], target=True)
+    named = parse_psl(WET + "\n1: Wet(A) -> Wet('e')", query=["Wet"])
+    prediction = db.predict(named, missing="open")
+    assert prediction.atoms()["town"].to_pylist() == ["b", "c", "d", "e"]
+    assert prediction.why("Wet(e)").value > 0
+    assert prediction.atoms().equals(db.predict(named, missing="open").atoms())
+    home = parse_psl("1: !Home(A)\n1: !Wet(A)", query=["Home", "Wet"])
+    assert db.predict(home).atoms("Home")["town"].to_pylist() == ["a", "b", "c", "d"]
+
+
 @pytest.mark.parametrize("missing", ["", "opened", None, True])
 def test_other_words_are_refused(missing):
     with pytest.raises(InputError, match=r"missing=.* must be 'error', 'open' or 'false'"):
