@@ -78,7 +78,7 @@ def bind(
             for name, opening in openings.items()
             if name in used or name in named
         }
-        _forget_unused(store, chosen)
+        _forget_unused(store, chosen, opened or {})
         refuse_missing(used, {name for name, _ in store.sources()}, openings, roles, training=training)
         constants = named_constants(store, model)
         if not model.learned:
@@ -137,10 +137,13 @@ def find_openings(store: Store, model: Model, roles: Roles) -> dict[str, Predica
     return openings
 
 
-def _forget_unused(store: Store, chosen: Mapping[str, PredicateOpening]) -> None:
-    """Remove constants that no fact, declaration or scope has any more: also those of a scope that this model does not use."""
-    scoped = set(json.loads(store.state("atoms") or "{}").get("scoped", ()))
-    if store.state("stale") != "1" and not scoped - set(_scoped(chosen)):
+def _forget_unused(store: Store, chosen: Mapping[str, PredicateOpening], opened: Mapping[str, pa.Table]) -> None:
+    """Remove constants that no fact, declaration or scope has any more: also those of a scope that this model does not use, or of what was opened."""
+    built = json.loads(store.state("atoms") or "{}")
+    left = set(built.get("scoped", ())) - set(_scoped(chosen))
+    # Rules may name constants that the data lack, and reach atoms of them.
+    same = "opened" not in built or (bool(opened) and built["opened"] == _digest(opened))
+    if store.state("stale") != "1" and not left and same:
         return
     if compact(store):
         store.touch()

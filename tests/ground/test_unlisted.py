@@ -1,4 +1,4 @@
-"""Atoms that rules reach and no list has, against the enumeration of all groundings."""
+"""Atoms that rules reach and no list has, against the enumeration of all groundings; seven programs of up to thirty rules take a second or two."""
 
 from __future__ import annotations
 
