@@ -698,6 +698,30 @@ def test_the_worst_examples_of_each_run_stand_together_under_its_part() -> None:
     assert {"worst_predicted_examples", "learning_curve", "explanation", "explain_atom"} < {name for name, _ in kinds}
 
 
+@pytest.mark.parametrize("names", [["7", "3", "11"], ["b", "a", "c d"]])
+@pytest.mark.parametrize("beside", [True, False])
+def test_an_example_has_its_name_wherever_scores_are_shown(names: list[str], beside: bool) -> None:
+    db = sqlrl.connect(progress=False)
+    words = [(name, "xyz"[k]) for k, name in enumerate(names)]
+    if beside:
+        db.load("Word", words, types=["word"], example="column0")
+        db.load("Good", [(names[1], "Yes")], types=["grade"], example="column0", target=True)
+        model = sqlrl.parse_mln('Word(word)\nGood(grade)\ngrade = {Yes}\n1 Word("x") => Good("Yes")')
+    else:
+        db.load("Word", words, types=["doc", "word"], example="doc")
+        db.load("Good", [(names[1],)], types=["doc"], target=True)
+        model = sqlrl.parse_mln('Word(doc, word)\nGood(doc)\n1 Word(d, "x") => Good(d)')
+    db.models["good"] = model
+    prediction = db.predict(model, keep=True)
+    scores = prediction.evaluate()
+    wrong = {row["example"]: row["false_positives"] + row["false_negatives"] for row in scores.example_table()}
+    assert wrong == {names[0]: 1, names[1]: 1, names[2]: 0}
+    assert rows(db, "from sqlrl.worst_predicted_examples")[-1]["example"] == names[2]
+    table = db.run("FROM ML.EVALUATE(MODEL good, by => 'example')").table
+    assert table is not None
+    assert sorted(table["example"]) == sorted(names)
+
+
 # ---- files, settings and orders --------------------------------------------------------------------------
 
 VIEWS = [
