@@ -117,7 +117,9 @@ def _undo(engine: DuckDBEngine, statement: exp.Expr | None) -> None:
     if isinstance(statement, exp.Create):
         made = statement.this.this if isinstance(statement.this, exp.Schema) else statement.this
         target.set("this", made.this.copy())
-        engine.execute(exp.Drop(tables=[target], kind=statement.args["kind"]), step="undo a migration")
+        # A view that two steps make is gone since the later one was taken back.
+        drop = exp.Drop(tables=[target], kind=statement.args["kind"], exists=True)
+        engine.execute(drop, step="undo a migration")
     elif isinstance(statement, exp.Alter):
         target.set("this", statement.this.this.copy())
         for added in statement.args["actions"]:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sqlrl.cli.session import CommandSession
-    from sqlrl.database.database import Database
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
     from sqlrl.database.results import InferenceResult
@@ -231,7 +230,7 @@ def evaluate(
             return
         scores = job.db.evaluate(solver.predict(job, Saving(keep=keep)), outside=outside.value)
         if by_example:
-            job.run.show(named_examples(job.db, scores), title="scores of each example, the worst first")
+            job.run.show(worst_examples(scores), title="scores of each example, the worst first")
         else:
             job.run.show(scores.table().to_arrow(), title="scores")
         job.run.message(in_options(scores.message))
@@ -247,17 +246,16 @@ def worst_ranked(scores: RankingScores) -> pa.Table:
     return table.take(order)
 
 
-def named_examples(db: Database, scores: Scores) -> pa.Table:
-    """Return the rows of `Scores.example_table` with names of examples and `wrong`, the number of wrong atoms; most wrong ones first."""
+def worst_examples(scores: Scores) -> pa.Table:
+    """Return the rows of `Scores.example_table` with `wrong`, the number of wrong atoms; most wrong ones first."""
     import pyarrow as pa
 
-    names = dict(db.sql("select example, name from sqlrl.example").fetchall())
     rows = scores.example_table().to_pylist()
     for row in rows:
         row["wrong"] = row["false_positives"] + row["false_negatives"]
     # Python's sort is stable: ties stay in the order of the data.
     rows.sort(key=lambda row: -row["wrong"])
-    return pa.Table.from_pylist([{**row, "example": names[row["example"]]} for row in rows])
+    return pa.Table.from_pylist(rows)
 
 
 # ---- sqlrl why ----------------------------------------------------------------------------------------

@@ -79,15 +79,16 @@ def world_scores(prediction: InferredWorld, known: Compared) -> Scores:
     """Score a predicted world; a true label outside the scope is an atom predicted false."""
     labelled = known.labelled
     beside = np.concatenate([np.zeros(0, np.int64), *known.missed])
-    none = np.zeros(len(beside), bool)
+    none, example = np.zeros(len(beside), bool), np.concatenate([known.example[labelled], beside])
     return score(
         np.concatenate([known.truth[labelled], ~none]),
         np.concatenate([prediction.atom_values[prediction.reported][labelled], none]),
-        np.concatenate([known.example[labelled], beside]),
+        example,
         predicate=np.concatenate(
             [known.kind[labelled], np.repeat(np.arange(len(known.names)), [len(m) for m in known.missed])]
         ),
         names=known.names,
+        examples=example_names(prediction.engine, prediction.layout, example),
         outside=len(beside),
         seen=seen_in_training(prediction, known.atoms[labelled]),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,12 +79,15 @@ class ExampleScores:
     example : int64 array, shape (k,)
         Ids of the examples that have an atom, ascending.
     true_positives, false_positives, false_negatives : int64 array, shape (k,)
+    names : tuple of str, optional
+        Names of the examples, in the same order.
     """
 
     example: IntArray
     true_positives: IntArray
     false_positives: IntArray
     false_negatives: IntArray
+    names: tuple[str, ...] | None = None
     _repr_html_ = markup.field_table
 
     @property
@@ -193,13 +196,13 @@ class Scores(Helpful):
         Returns
         -------
         Table
-            Columns example, f1, true_positives, false_positives, false_negatives, exact.
+            Columns example (the name; the id where no names are known), f1, true_positives, false_positives, false_negatives, exact.
         """
         each = self.examples
         return Table(
             pa.table(
                 {
-                    "example": each.example,
+                    "example": each.example if each.names is None else pa.array(each.names, pa.string()),
                     "f1": each.f1,
                     "true_positives": each.true_positives,
                     "false_positives": each.false_positives,
@@ -264,13 +267,14 @@ def score(
     *,
     predicate: npt.ArrayLike | None = None,
     names: Sequence[str] = (),
+    examples: Mapping[int, str] | None = None,
     outside: int = 0,
     seen: Seen | None = None,
 ) -> Scores:
     """Compare predicted truth values with labels.
 
     All arrays have shape (n,): for each atom its label and its prediction (bool), its example and the index of its predicate in
-    `names` (int); without `predicate`, `names` has at most one. `outside` is how many of the atoms are labels outside the
+    `names` (int); without `predicate`, `names` has at most one. `examples` has the names of examples. `outside` is how many of the atoms are labels outside the
     scope; it and `seen` are only reported.
 
     Examples
@@ -295,7 +299,7 @@ def score(
     return Scores(
         total=_counts(label, guess),
         predicates={names[k]: _counts(label[kind == k], guess[kind == k]) for k in _sorted_indices(names)},
-        examples=_example_scores(label, guess, group),
+        examples=_example_scores(label, guess, group, examples),
         outside=outside,
         seen=seen,
     )
@@ -341,7 +345,9 @@ def _counts(truth: BoolArray, predicted: BoolArray) -> Counts:
     )
 
 
-def _example_scores(truth: BoolArray, predicted: BoolArray, example: IntArray) -> ExampleScores:
+def _example_scores(
+    truth: BoolArray, predicted: BoolArray, example: IntArray, names: Mapping[int, str] | None
+) -> ExampleScores:
     """Count the cases of each example."""
     ids, index = np.unique(example, return_inverse=True)
 
@@ -349,4 +355,5 @@ def _example_scores(truth: BoolArray, predicted: BoolArray, example: IntArray) -
         """Count the chosen atoms of each example."""
         return np.bincount(index[which], minlength=len(ids)).astype(np.int64)
 
-    return ExampleScores(ids, count(truth & predicted), count(~truth & predicted), count(truth & ~predicted))
+    named = None if names is None else tuple(names[each] for each in ids.tolist())
+    return ExampleScores(ids, count(truth & predicted), count(~truth & predicted), count(truth & ~predicted), named)

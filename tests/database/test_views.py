@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -460,12 +461,18 @@ def test_drawn_outcomes_are_counted_as_python_counts_them(drawn: list[tuple[Any,
 
 
 def worst(db: sqlrl.Database, data: list[dict[str, Any]]) -> None:
-    """Check the worst examples of the newest run, or atoms where it has one example."""
-    found = rows(db, "from sqlrl.worst_predicted_examples")
-    newest = max((r["run"] for r in data), default=None)
-    mine = [r for r in data if r["run"] == newest]
+    """Check the worst examples of each run, or atoms where it has one example."""
+    listed = rows(db, "from sqlrl.worst_predicted_examples")
+    assert [run for run, _ in groupby(r["run"] for r in listed)] == sorted({r["run"] for r in data}, reverse=True)
+    for run in {r["run"] for r in data}:
+        worst_of([r for r in listed if r["run"] == run], [r for r in data if r["run"] == run])
+
+
+def worst_of(found: list[dict[str, Any]], mine: list[dict[str, Any]]) -> None:
+    """Check the worst examples of one run against what was predicted in it."""
     losses = [r["loss"] for r in found]
     assert losses == sorted(losses, reverse=True)
+    assert {r["part"] for r in found} == {"prediction"}
     if len({r["example"] for r in mine}) == 1:
         expected = {
             r["name"]: float(r["label"] != r["predicted"])
@@ -660,6 +667,59 @@ def test_one_network_is_ranked_by_atom_the_surest_mistakes_first() -> None:
         ("Smokes(A)", 1, 0),
     ]
     assert [r["log_odds"] for r in found] == pytest.approx([1.2, 0.5, 0.5, 0.2])
+
+
+def test_the_worst_examples_of_each_run_stand_together_under_its_part() -> None:
+    db = sqlrl.connect(progress=False)
+    db.load("Word", WORDS, types=["doc", "word"], example="doc")
+    db.load("Good", GOOD, types=["doc"], target=True)
+    model = sqlrl.parse_mln("Word(doc, word)\nGood(doc)\nWord(d, +w) => Good(d)")
+    runs: dict[int, tuple[str, list[str]]] = {}
+    for part in (DOCS[:5], DOCS[:3]):
+        fit = sqlrl.AdaGrad().fit(db, model, examples=part)
+        runs[fit.run_] = ("training", part)
+        for test in (DOCS[5:9], DOCS[8:]):
+            prediction = db.predict(fit.model_, examples=test, keep=True)
+            prediction.evaluate()
+            runs[prediction.run] = ("prediction", test)
+    found = rows(db, "from sqlrl.worst_predicted_examples")
+    together = {run: list(listed) for run, listed in groupby(found, key=lambda row: row["run"])}
+    assert list(together) == sorted(runs, reverse=True)
+    for run, (part, names) in runs.items():
+        assert sorted(row["example"] for row in together[run]) == sorted(names)
+        assert {row["part"] for row in together[run]} == {part}
+        assert {row["step"] is None for row in together[run]} == {part == "prediction"}
+    # Views say which example by its name; by its id it is known in tables alone.
+    kinds = db.sql("""
+        select v.view_name, c.data_type from duckdb_columns() c join duckdb_views() v on v.view_name = c.table_name and v.schema_name = c.schema_name
+        where c.schema_name = 'sqlrl' and c.column_name = 'example'
+    """).fetchall()
+    assert {kind for _, kind in kinds} == {"VARCHAR"}
+    assert {"worst_predicted_examples", "learning_curve", "explanation", "explain_atom"} < {name for name, _ in kinds}
+
+
+@pytest.mark.parametrize("names", [["7", "3", "11"], ["b", "a", "c d"]])
+@pytest.mark.parametrize("beside", [True, False])
+def test_an_example_has_its_name_wherever_scores_are_shown(names: list[str], beside: bool) -> None:
+    db = sqlrl.connect(progress=False)
+    words = [(name, "xyz"[k]) for k, name in enumerate(names)]
+    if beside:
+        db.load("Word", words, types=["word"], example="column0")
+        db.load("Good", [(names[1], "Yes")], types=["grade"], example="column0", target=True)
+        model = sqlrl.parse_mln('Word(word)\nGood(grade)\ngrade = {Yes}\n1 Word("x") => Good("Yes")')
+    else:
+        db.load("Word", words, types=["doc", "word"], example="doc")
+        db.load("Good", [(names[1],)], types=["doc"], target=True)
+        model = sqlrl.parse_mln('Word(doc, word)\nGood(doc)\n1 Word(d, "x") => Good(d)')
+    db.models["good"] = model
+    prediction = db.predict(model, keep=True)
+    scores = prediction.evaluate()
+    wrong = {row["example"]: row["false_positives"] + row["false_negatives"] for row in scores.example_table()}
+    assert wrong == {names[0]: 1, names[1]: 1, names[2]: 0}
+    assert rows(db, "from sqlrl.worst_predicted_examples")[-1]["example"] == names[2]
+    table = db.run("FROM ML.EVALUATE(MODEL good, by => 'example')").table
+    assert table is not None
+    assert sorted(table["example"]) == sorted(names)
 
 
 # ---- files, settings and orders --------------------------------------------------------------------------

@@ -87,7 +87,10 @@ def check_text(
 @pytest.mark.slow
 @FEW
 @given(
-    mixed(rules, counted, rules, counted), st.integers(0, 1000), st.sampled_from([2, 0, 100]), st.sampled_from([1000, 3])
+    mixed(rules, counted, rules, counted),
+    st.integers(0, 1000),
+    st.sampled_from([2, 0, 100]),
+    st.sampled_from([1000, 3]),
 )
 def test_contributions_are_what_flipping_changes(case: Case, seed: int, most: int, matched: int) -> None:
     with pytest.MonkeyPatch.context() as patch, within_depth():
