@@ -243,7 +243,7 @@ def towns(count: int) -> Callable[[Path, bool, int], Loaded]:
             near = np.triu(near, 1) | np.triu(near, 1).T
             hint = random.random(24) < 0.5
             state = random.random(24) < 0.5
-            for _ in range(60):
+            for _sweep in range(60):
                 for k in range(24):
                     score = 1.6 * hint[k] - 1.0 + 0.5 * float((2 * state[near[k]] - 1.0).sum())
                     state[k] = random.random() < 1 / (1 + np.exp(-score))

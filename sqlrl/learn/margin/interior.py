@@ -237,9 +237,9 @@ class Interior:
         weights = slack_price * (joint.offset - joint.features.T @ point.truth)
         prices = point.price[: len(joint.limit)]
         weights, upper, excess = stretched(joint, weights, prices, whole, lambda v: 0.5 * float(v @ v))
-        lower, truth = self._lower(point.truth, whole), point.truth
-        if lower <= best.lower:
-            lower, truth = best.lower, best.truth
+        lower, truth = best.lower, best.truth
+        if (found := self._lower(point.truth, whole)) > lower:
+            lower, truth = found, point.truth
         if upper < best.upper:
             return InteriorPoint(weights, upper, lower, excess, step, truth)
         return InteriorPoint(best.weights, best.upper, lower, best.excess, step, truth)
