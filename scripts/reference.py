@@ -510,6 +510,7 @@ REMEDIES: Mapping[str, str] = {
     "CheckpointWarning": "Open a database file in place of memory, so that the run can be resumed.",
     "PassedOverWarning": "Raise the limit, or narrow the search to what can be counted.",
     "ValidationWarning": "Give more labels or fewer folds, or set the parameter yourself.",
+    "CalibrationWarning": "Learn the weights with `Likelihood`, or use the most probable world.",
     "ScopeWarning": "Widen the scope, or leave the labels out on purpose.",
     "LabelWarning": "Load labels of both kinds, or a scope that says which tuples are known.",
     "GroundingWarning": "Check the names of constants and the types of the predicates that the message names.",

@@ -560,6 +560,10 @@ class ValidationWarning(SqlrlWarning):
     """Held-out labels say little about the parameter that they are to choose."""
 
 
+class CalibrationWarning(SqlrlWarning):
+    """Probabilities are asked of weights that rank worlds, and are no log-odds."""
+
+
 class ScopeWarning(SqlrlWarning):
     """Labels lie outside the scope, so that they are not learned from and cannot be predicted."""
 

@@ -221,8 +221,8 @@ def learn(
     """Learn the weights of a model, and new clauses with --learner osl or another that finds them.
 
     Prints the strongest clauses, those that were added and why, and how well each example was predicted before it was learned, or how a
-    batch learner went on. Without --learner the data choose one: likelihood where no rule joins query atoms, adagrad for ten examples or
-    more, else pscg.
+    batch learner went on. Without --learner the data choose one: Likelihood wherever elimination can sum over what the
+    rules join, however many examples there are; elsewhere AdaGrad in as many passes as make 1,000 steps, or PSCG below ten examples.
 
     Clauses alone, for a learner of weights to start from: --learner ilp, which prints the theory. Clauses about all predicates, none of
     which is a target: msl. A model of another domain, carried over: transfer. Clauses chosen among those of templates: resolwe, which

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.database.calibration import warn_of_ranking_weights
 from sqlrl.database.evaluation import Compared, keep_probabilities, probability_scores
 from sqlrl.database.inference import Collected, Destination, InferenceTask, collected, inference, kept_run
 from sqlrl.database.inferred import InferredProbabilities
@@ -184,6 +185,7 @@ def marginals(
         windows: Collected[Network, MarginalResult, Never] = collected(sampled(asking), asking.task, len(asking.ids))
         result = joined(windows.results, windows.order)
         found = Marginals(**asking.found(windows.atoms, inference=result.seconds), result=result)
+        warn_of_ranking_weights(found)
         options: dict[str, object] = {"method": method, "samples": samples, "burn_in": burn_in, "chains": chains}
         if time_limit is not None:
             options["time_limit"] = time_limit

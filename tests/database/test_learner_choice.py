@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -102,7 +103,8 @@ def test_examples_are_chosen_where_only_the_model_declares_types() -> None:
         (3, True, None, "Likelihood(penalty='l2')", "PSCG()", "3 examples"),
         (4, True, None, "Likelihood(penalty='l2')", "AdaGrad(passes=5)", "4 examples"),
         (19, True, None, "Likelihood(penalty='l2')", "AdaGrad(passes=2)", "19 examples"),
-        (20, True, None, "AdaGrad()", "AdaGrad()", "20 examples"),
+        (20, True, None, "Likelihood(penalty='l2')", "AdaGrad()", "20 examples"),
+        (25, True, None, "Likelihood(penalty='l2')", "AdaGrad()", "25 examples"),
         (25, False, None, "Likelihood(penalty='l2')", "PSCG()", "one network"),
         (25, True, ["d1", "d2"], "Likelihood(penalty='l2')", "PSCG()", "2 examples"),
         (25, True, ["d7"], "Likelihood(penalty='l2')", "PSCG()", "one example is chosen"),
@@ -165,3 +167,30 @@ def test_no_examples_are_refused() -> None:
     db, model = loaded(6, apart=True), sqlrl.parse_mln(DECLARED + next(iter(RULES)))
     with pytest.raises(InputError, match="examples= names no examples"):
         choose_learner(db, model, "select 'd1' where false")
+
+
+def test_of_many_examples_some_are_looked_at_and_the_others_may_be_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "STEPS", 20)
+    seen: list[int] = []
+    narrow = choice._narrow
+    monkeypatch.setattr(choice, "_narrow", lambda program, ids: seen.append(len(ids)) is None and narrow(program, ids))
+    for count, learner in (
+        (20, "Likelihood(penalty='l2')"),
+        (25, "Likelihood(penalty='l2', wide='composite-likelihood')"),
+    ):
+        chosen = choose_learner(loaded(count, apart=True), sqlrl.parse_mln(DECLARED + "Good(d) => Topic(d, Fun)"))
+        assert repr(chosen.estimator()) == learner
+    assert seen == [20, 20]
+
+
+@pytest.mark.parametrize("where", ["docstring", "docs/howto/choosing-a-learner.md", "help"])
+def test_the_rule_is_the_same_wherever_it_is_told(where: str) -> None:
+    if where == "docstring":
+        text = choose_learner.__doc__ or ""
+    elif where == "help":
+        from sqlrl.cli.learning import learn
+
+        text = learn.__doc__ or ""
+    else:
+        text = (Path(__file__).parents[2] / where).read_text(encoding="utf-8")
+    assert choice.RULE in " ".join(text.split())

@@ -119,7 +119,8 @@ def test_blocks_choose_constants(db: sqlrl.Database) -> None:
 
 
 def test_probabilities_are_calibrated_as_evaluate_says(db: sqlrl.Database) -> None:
-    found = db.probabilities(learned(db), keep=True)
+    with pytest.warns(sqlrl.errors.CalibrationWarning):
+        found = db.probabilities(learned(db), keep=True)
     scores = found.evaluate()
     for name, score in scores.predicates.items():
         table = [row for row in score.calibration.table().to_pylist() if row["atoms"]]

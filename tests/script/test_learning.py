@@ -204,6 +204,7 @@ def test_structure_selected_from_a_stream() -> None:
     assert len(expected.model_.rules) > 0
 
 
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.CalibrationWarning")
 def test_examples_constraints_starts_and_choice(tmp_path: Path) -> None:
     db = sqlrl.connect()
     db.run("""

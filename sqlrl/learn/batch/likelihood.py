@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self, Unpack
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import ConvergenceWarning, InputError, Parameter, warn
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.learn.batch.estimator import NO_ATOMS, NONE_LEFT, BatchCommon, BatchEstimator, names_of
@@ -34,6 +34,7 @@ from sqlrl.learn.batch.validation import (
     make_parts,
     validate,
 )
+from sqlrl.learn.convergence import warn_unconverged
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, listed, several
 from sqlrl.training.labels import InfeasibleTruth, no_infeasible_truth
 from sqlrl.training.learning import TrainingDatabase
@@ -357,10 +358,11 @@ class Likelihood(BatchEstimator[Labelled]):
             done=0 if after is None else after.iteration,
         )
         if not found.converged:
-            warn(
-                f"the optimality condition is still violated by {found.optimality:.3g}: raise max_iterations, now "
-                f"{self.max_iterations}, or tolerance, now {self.tolerance:g}, or a strength above {strength:g} makes it easier",
-                ConvergenceWarning,
+            warn_unconverged(
+                type(self).__name__,
+                found.iterations,
+                f"the optimality condition is still violated by {found.optimality:.3g}",
+                f"raise max_iterations, now {self.max_iterations}, or tolerance, now {self.tolerance:g}, or a strength above {strength:g} makes it easier",
             )
         if strength == 0:
             away = running_away(design, max_iterations=self.max_iterations)

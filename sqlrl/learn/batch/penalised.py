@@ -260,6 +260,7 @@ class PenalisedFit:
     # log-likelihood exceeds the L1 strength.
     optimality: float
     converged: bool  # whether that is within the tolerance
+    iterations: int = 0  # those of a run before it went on among them
 
 
 def make_design(choices: Likelihoods, scale: FloatArray | None = None) -> Design:
@@ -334,7 +335,8 @@ def fit_weights(
         value = -float(design.choices.log_likelihood(np.zeros(0)).sum())
         observe(value, 0.0, 0.0, lambda: np.zeros(0))
     weights = _of_clauses(design, penalty, solution)
-    return PenalisedFit(weights, -value, counts[-1], counts[-1] <= tolerance * design.steepest)
+    converged = counts[-1] <= tolerance * design.steepest
+    return PenalisedFit(weights, -value, counts[-1], converged, done + len(counts) - 1)
 
 
 LOOSE = (1e-2, 1e-3, 1e-4)

@@ -7,11 +7,13 @@ from typing import Annotated, Literal, Unpack
 
 import numpy as np
 
+from sqlrl.errors import Parameter
 from sqlrl.ground.network import BoolArray, FloatArray, Network
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import count_worlds
 from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.batch.pscg import Iterations, Strength
+from sqlrl.learn.convergence import warn_unconverged
 from sqlrl.learn.parameters import Above, Option
 from sqlrl.learn.settings import TIE, AmongTies, Averaged
 from sqlrl.learn.steps import describer
@@ -19,6 +21,7 @@ from sqlrl.learn.worlds import relaxed_world
 from sqlrl.solve.mpe import compile_program, mpe
 from sqlrl.training.labels import hamming_loss
 from sqlrl.training.records import Iteration, Report
+from sqlrl.wording import counted
 
 HowWorlds = Literal["exact", "relaxed", "walksat"]
 
@@ -112,22 +115,30 @@ class VotedPerceptron(WholeEstimator):
         if after is not None and after.state is not None:
             going = after.state()
             weights, total, worlds.last, done = going["weight"], going["total"], going["world"], after.iteration
+        errors, step = 0, 0.0
         for iteration in range(done + 1, self.max_iterations + 1):
             world = worlds.best(weights)
             delta = observed - count_worlds(network, world[None, :])[0]
             change = self.learning_rate * (delta / scale - decay * weights)
             weights = weights + change
             total = total + weights
-            errors = int(np.count_nonzero((world != truth) & ~network.helper))
+            errors, step = int(np.count_nonzero((world != truth) & ~network.helper)), float(np.linalg.norm(change))
             report(
                 Iteration(
                     iteration=iteration,
-                    step=float(np.linalg.norm(change)),
+                    step=step,
                     errors=errors,
                     share=iteration / self.max_iterations,
                     state=partial(dict, weight=weights, total=total, world=world),
                     so_far=partial(np.divide, total, iteration) if self.average else partial(np.asarray, weights),
                 )
+            )
+        if errors:
+            warn_unconverged(
+                type(self).__name__,
+                self.max_iterations,
+                f"the last one had {counted(errors, 'atom')} wrong and changed the weights, of length {float(np.linalg.norm(weights)):.3g}, by {step:.3g}",
+                f"no number of iterations ends this where labels cannot be told apart: choose {Parameter('max_iterations')} and {Parameter('learning_rate')} on held-out examples",
             )
         return total / self.max_iterations if self.average else weights
 

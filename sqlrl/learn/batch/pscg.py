@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeVar, Unpack
 
@@ -13,6 +14,7 @@ from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import CountMoments, ExactSource, SampledSource
 from sqlrl.learn.batch.problem import TrainingProblem
+from sqlrl.learn.convergence import warn_unconverged
 from sqlrl.learn.parameters import AtLeast, Option, Whole, check_integer
 from sqlrl.training.records import Iteration, Report
 
@@ -317,7 +319,10 @@ class PSCG(WholeEstimator):
             start=None if problem.start is None else problem.starting(),
         )
 
+        last: deque[Point[Any]] = deque(maxlen=1)
+
         def tell(kept: int, point: Point[Any], damping: float, rejected: int) -> None:
+            last.append(point)
             optimality = float(np.abs(point.gradient).max(initial=0.0))
             report(
                 Iteration(
@@ -344,7 +349,24 @@ class PSCG(WholeEstimator):
             most = self.most_samples or self.samples
             source = SampledSource(problem, samples=self.samples, most=most, burn_in=self.burn_in, seed=self.seed)
             found = climb(source, plan, tell)
+        if not found.converged:
+            self._warn_of(last, done)
         return self._ended(replace(found, rejected=before + found.rejected))
+
+    def _warn_of(self, last: Sequence[Point[Any]], done: int) -> None:
+        point = last[-1]
+        estimated = "" if self.moments == "exact" else ", estimated from samples,"
+        warn_unconverged(
+            type(self).__name__,
+            self.max_iterations,
+            f"a gradient{estimated} is {float(np.abs(point.gradient).max(initial=0.0)):.3g}",
+            f"raise {Parameter('max_iterations')} or {Parameter('tolerance', self.tolerance)}"
+            + (
+                ""
+                if self.moments == "exact"
+                else f", or draw more {Parameter('samples')}; choose their numbers on held-out examples"
+            ),
+        )
 
     def _ended(self, found: Climbed) -> FloatArray:
         """Take where climbing ended."""

@@ -33,6 +33,16 @@ class Cut:
         return self.loss - self.fixed - float(weights[self.clause] @ self.delta)
 
 
+ROOM = 1.0 + 1e-9
+"""Weights that just keep their margins, times this, keep them whatever rounding does."""
+
+
+def best_multiple(value: float, square: float, most: float) -> float:
+    """Return the largest ``t * value - t * t * square / 2`` with t from 0 to `most`: a dual objective along a ray."""
+    t = most if most * square <= value else max(value, 0.0) / square
+    return t * (value - 0.5 * t * square)
+
+
 class Cuts:
     """All cuts so far, divided by the number of mega-examples: ``matrix @ weights >= demand - slack``."""
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import ConvergenceWarning, InputError, Parameter, Phrase, Written, warn
+from sqlrl.errors import InputError, Parameter, Phrase, Written
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.problem import TrainingProblem
+from sqlrl.learn.convergence import warn_unconverged
 from sqlrl.learn.margin.cuts import Loss, Penalty, Separation
 from sqlrl.learn.parameters import Above, Option, Whole, listed
 from sqlrl.training.records import TUNING_SCHEMA, Iteration, Report, share_of_fall
@@ -58,11 +59,14 @@ class MaxMargin(WholeEstimator):
         How the most violated margin is found where no cheap method is exact: by the linear relaxation, rounded, or proved. Where
         hard clauses and blocks alone join atoms, the worlds of "relaxed" are all those of the linear relaxation; see Notes.
     epsilon : float
-        Margins may be violated by this much more than the slack says, on the average of the mega-examples: the objective is then
-        at most ``1.1 * epsilon / strength`` times the number of mega-examples above the least one, as far as separation is exact.
+        Training stops where the objective is at most ``1.1 * epsilon * max(1, bound)`` above its lower bound. Below C = 1 the 1 is C, and the whole is
+        multiplied by C: weights are that small then.
+    violation : float, optional
+        Stop in place of that where margins are violated by this much more than the slack says, on the average of the mega-examples: the objective is then
+        at most ``1.1 * violation / strength`` times the number of mega-examples above the least one, whatever that is.
     max_iterations : int
         Most violated margins looked for, or steps of the interior-point method, at most, for each strength. A `ConvergenceWarning` tells
-        the gap if that is not enough.
+        bound and gap if that is not enough, or if rounding or relaxed separation leaves a larger gap.
     cache : int
         Iterations without a part in the solution after which a cut is set aside; it comes back when it is violated.
     folds : int, optional
@@ -90,9 +94,13 @@ class MaxMargin(WholeEstimator):
     Source: Huynh (2011), sections 2.4 and 4.2-4.4, Algorithm 2.1; Joachims, Finley and Yu, "Cutting-plane training of
     structural SVMs" (2009). The objective is OP4, where all training data are one mega-example; Algorithm 2.1 divides both sides of
     a margin by their number n, and has the same weights with a strength that is n times smaller. (The thesis' results for CiteSeer, alike for C from 1
-    to 10000, are those of OP4: divided, C=1 is still far too small.) Only epsilon is meant on the average. Hard clauses and blocks hold in the worlds, and have no weight. Separation rounds the
+    to 10000, are those of OP4: divided, C=1 is still far too small.) Only `violation` is meant on the average. Hard clauses and blocks hold in the worlds, and have no weight. Separation rounds the
     fractional solution of the relaxation (Algorithm 4.1) and mends the world until hard clauses hold; Finley and Joachims
     (2008) cut by the fractional point itself, whose bound is what the gap reported here is made of.
+
+    Algorithm 2.1 stops by a violation of margins, which leaves C times that of the objective: with a large C any weights would do. The gap is the
+    rule here. Above C = 1e6 weights are learned where slack costs less, and slightly stretched, so that the slack that rounding leaves is 0; bounds are those for
+    the C that was asked for, and where they are too far apart the price rises.
 
     Beyond Algorithm 2.1, which takes the best weights for the cuts so far as the next ones, weights stay near the best known: with the
     2-norm as a level method (Lemarechal, Nemirovskii and Nesterov 1995), with the 1-norm by proximal steps. With the 2-norm and the Hamming
@@ -135,7 +143,14 @@ class MaxMargin(WholeEstimator):
         penalty: Annotated[Penalty, Option("penalty on the weights")] = "l2",
         loss: Annotated[Loss, Option("loss by which labels outscore other worlds")] = "hamming",
         separation: Annotated[Separation, Option("how violated margins are found")] = "relaxed",
-        epsilon: Annotated[float, Above(0.0, "the thesis uses 0.001"), Option("violation that is accepted")] = 0.001,
+        epsilon: Annotated[
+            float, Above(0.0, "0.001 is the default"), Option("gap that is accepted, as a part of the bound")
+        ] = 0.001,
+        violation: Annotated[
+            float | None,
+            Above(0.0, "the thesis uses 0.001"),
+            Option("violation of margins that is accepted, whatever the gap", default="none"),
+        ] = None,
         max_iterations: Annotated[int, Whole(1), Option("most iterations")] = 1000,
         cache: Annotated[int, Whole(1)] = 50,
         folds: Annotated[int | None, Whole(2), Option("parts that are held out in turn", default="none")] = None,
@@ -143,7 +158,8 @@ class MaxMargin(WholeEstimator):
     ) -> None:
         super().__init__(**common)
         self.strength, self.penalty, self.loss, self.separation = strength, penalty, loss, separation
-        self.epsilon, self.max_iterations, self.cache, self.folds = epsilon, max_iterations, cache, folds
+        self.epsilon, self.violation = epsilon, violation
+        self.max_iterations, self.cache, self.folds = max_iterations, cache, folds
 
     @property
     def prices(self) -> list[float]:
@@ -156,14 +172,17 @@ class MaxMargin(WholeEstimator):
 
     def _check(self) -> None:
         super()._check()
-        if not math.isfinite(self.prices[-1]):
-            raise InputError(
-                f"{Parameter('strength', self.strength)} is too near to 0: 1 / strength, the price of the slack, is no finite number"
-            )
+        self._check_price(1)
         if self.folds is not None and len(self.prices) == 1:
             raise InputError(
                 f"{Parameter('folds', self.folds)} says how examples are held out to choose a strength, and {Parameter('strength', Written(f'{self._strengths()[self.prices[0]]:g}'))} is only one value: give several to "
                 f"choose from, or {Phrase('leave folds out')}"
+            )
+
+    def _check_price(self, examples: int) -> None:
+        if not math.isfinite(self.prices[-1] * examples):
+            raise InputError(
+                f"{Parameter('strength', self.strength)} is too near to 0: 1 / strength, the price of the slack, is no finite number"
             )
 
     def _learn(self, problem: TrainingProblem, report: Report, after: Iteration | None = None) -> FloatArray:
@@ -171,6 +190,7 @@ class MaxMargin(WholeEstimator):
         from sqlrl.learn.margin.scoring import average_f1, example_parts, held_out_f1
         from sqlrl.learn.margin.trainer import Settings, Trainer, predictor
 
+        self._check_price(len(np.unique(problem.network.example)))
         done, trainings = 0 if after is None else after.iteration, 0
         trained: dict[float, Trained] = {}
         first: float = 0.0  # the gap of a training after its first iteration
@@ -205,7 +225,7 @@ class MaxMargin(WholeEstimator):
                 )
             )
 
-        stopping, prices = Stopping(self.epsilon, self.max_iterations, self.cache), self.prices
+        stopping, prices = Stopping(self.epsilon, self.max_iterations, self.cache, self.violation), self.prices
         settings = Settings(self.penalty, self.loss, self.separation, stopping, self.seed)
         several = len(prices) > 1
         in_all = len(prices) * (1 + (self.folds or 0)) if several else 1
@@ -232,11 +252,12 @@ class MaxMargin(WholeEstimator):
     def _warn_of(self, held_out: Sequence[Trained]) -> None:
         stopped = [one for one in held_out if not one.converged]
         if stopped:
-            gap = max(one.state.gap for one in stopped)
-            warn(
-                f"{len(stopped)} of {counted(len(held_out), 'training')} that held examples out to choose a strength stopped before "
-                f"{Parameter('epsilon', Written(f'{self.epsilon:g}'))} was reached: objectives are at most {gap:.3g} above the least ones; raise max_iterations or epsilon",
-                ConvergenceWarning,
+            worst = max(stopped, key=lambda one: one.state.gap)
+            warn_unconverged(
+                f"MaxMargin, in {len(stopped)} of {counted(len(held_out), 'training')} that held examples out to choose a strength, the worst of them,",
+                worst.state.iteration,
+                self._off(worst),
+                self._remedy(),
             )
 
     def _choose(self, trained: Mapping[float, Trained], f1: Sequence[float | None], chosen: int) -> None:
@@ -252,12 +273,18 @@ class MaxMargin(WholeEstimator):
     def _warn_of_stopped(self, trained: Mapping[float, Trained]) -> None:
         for price, one in trained.items():
             if not one.converged:
-                warn(
-                    f"{Parameter('strength', Written(f'{self._strengths()[price]:g}'))} was stopped after {counted(one.state.iteration, 'iteration')}, before {Parameter('epsilon', Written(f'{self.epsilon:g}'))} was "
-                    f"reached: the objective {one.state.upper:.6g} is at most {one.state.gap:.3g} above the least one; raise "
-                    "max_iterations or epsilon",
-                    ConvergenceWarning,
-                )
+                strength = Parameter("strength", Written(f"{self._strengths()[price]:g}"))
+                warn_unconverged(f"MaxMargin with {strength}", one.state.iteration, self._off(one), self._remedy())
+
+    def _off(self, one: Trained) -> str:
+        """Say how far an objective may be from the least one."""
+        state = one.state
+        return f"the objective {state.upper:.6g} is at most {state.gap:.3g} above the least one, of which {state.lower:.6g} is a lower bound"
+
+    def _remedy(self) -> str:
+        given = Parameter("epsilon", self.epsilon) if self.violation is None else Parameter("violation", self.violation)
+        relaxed = f", take {Parameter('separation', 'exact')}" if self.separation == "relaxed" else ""
+        return f"raise {Parameter('max_iterations')}, now {self.max_iterations}{relaxed}, or accept more than {given}; where strength is near to 0, raise it"
 
     def _tuning(self) -> pa.Table:
         rows = [

@@ -14,6 +14,7 @@ from scipy.optimize import linprog
 
 from sqlrl.ground.network import FloatArray, Indices
 from sqlrl.kernels import kernel
+from sqlrl.learn.margin.cuts import ROOM, best_multiple
 from sqlrl.learn.margin.joint import JointMargin
 from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.solvers import in_background
@@ -134,7 +135,10 @@ MOST_STEPS = 200
 """A program that needs more steps than these is beyond the precision of floats; its gap is then what is reported."""
 
 DONE = 0.001
-"""A program whose gap is this part of the tolerance is solved: what is left of the bounds' difference is not its."""
+"""A program whose gap is this part of what is allowed is solved: what is left of the bounds' difference is not its."""
+
+Allowed = Callable[[float], float]
+"""The difference of the bounds that is allowed, from the lower one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +151,26 @@ class InteriorPoint:
     # By how much the labels score less than a world and its loss; below 0 only where the labels are no world.
     excess: float
     steps: int
+    # Truths that prove `lower`, shape (k,); None where it is that of no truths, 0.
+    truth: FloatArray | None = None
+
+
+def stretched(
+    joint: JointMargin,
+    weights: FloatArray,
+    multipliers: FloatArray,
+    slack_price: float,
+    penalty: Callable[[FloatArray], float],
+) -> tuple[FloatArray, float, float]:
+    """Return the multiple of weights, 1 or more, with the least bound on its objective, with that and the excess of the weights themselves."""
+    # Where slack costs much its rounding does: weights that are slightly larger need none.
+    excess = joint.excess(weights, multipliers)
+    best, least = weights, penalty(weights) + slack_price * max(excess, 0.0)
+    for t in (ROOM + 2.0 * excess, ROOM / (1.0 - excess)) if 0.0 < excess < 0.5 else ():
+        there = penalty(t * weights) + slack_price * max(joint.excess(t * weights, t * multipliers), 0.0)
+        if there < least:
+            best, least = t * weights, there
+    return best, least, excess
 
 
 @dataclass(eq=False)
@@ -174,18 +198,22 @@ class Interior:
         self._size = len(joint.limit) + 2 * k
 
     def solve(
-        self, slack_price: float, tolerance: float, limit: int, report: Callable[[InteriorPoint], None]
+        self, slack_price: float, whole: float, allowed: Allowed, limit: int, report: Callable[[InteriorPoint], None]
     ) -> InteriorPoint:
-        """Step until the bounds differ by `tolerance`, at most `limit` times; return the best weights. The slack costs `slack_price`."""
+        """Step until the bounds differ by no more than is allowed, at most `limit` times; return the best weights.
+
+        Steps are those of the program where the slack costs `slack_price`; weights and bounds are for the price `whole`, which is no lower.
+        """
         linear = self.joint.gain + slack_price * (self.joint.features @ self.joint.offset)
         point = self._start(slack_price, linear)
         best = InteriorPoint(np.zeros(len(self.joint.offset)), np.inf, 0.0, 0.0, 0)
         for step in range(1, min(limit, MOST_STEPS) + 1):
-            best = self._bounds(point, slack_price, best, step)
+            best = self._bounds(point, slack_price, whole, best, step)
             report(best)
             # The sum of products is the gap of the program, where the slack may be below 0.
             left = slack_price * float(point.room @ point.price)
-            if best.upper - best.lower <= tolerance or left <= DONE * tolerance:
+            own = self._lower(point.truth, slack_price)
+            if best.upper - best.lower <= allowed(best.lower) or left <= DONE * allowed(min(own, best.lower)):
                 break
             if not self._move(point, slack_price, linear):
                 break
@@ -203,17 +231,18 @@ class Interior:
         room = np.concatenate([rows, truth, joint.high - truth])
         return _Point(truth, room, np.concatenate([price, np.maximum(-left, 0) + level, np.maximum(left, 0) + level]))
 
-    def _bounds(self, point: _Point, slack_price: float, best: InteriorPoint, step: int) -> InteriorPoint:
+    def _bounds(self, point: _Point, slack_price: float, whole: float, best: InteriorPoint, step: int) -> InteriorPoint:
         joint = self.joint
         # Any multipliers give an upper bound, any truths in the polytope a lower one, however exact the solution is.
         weights = slack_price * (joint.offset - joint.features.T @ point.truth)
         prices = point.price[: len(joint.limit)]
-        excess = joint.excess(weights, prices)
-        upper = 0.5 * float(weights @ weights) + slack_price * max(excess, 0.0)
-        lower = max(best.lower, self._lower(point.truth, slack_price))
+        weights, upper, excess = stretched(joint, weights, prices, whole, lambda v: 0.5 * float(v @ v))
+        lower, truth = best.lower, best.truth
+        if (found := self._lower(point.truth, whole)) > lower:
+            lower, truth = found, point.truth
         if upper < best.upper:
-            return InteriorPoint(weights, upper, lower, excess, step)
-        return InteriorPoint(best.weights, best.upper, lower, best.excess, step)
+            return InteriorPoint(weights, upper, lower, excess, step, truth)
+        return InteriorPoint(best.weights, best.upper, lower, best.excess, step, truth)
 
     def _lower(self, truth: FloatArray, slack_price: float) -> float:
         # The dual objective of truths, of the best part of their mass.
@@ -221,9 +250,7 @@ class Interior:
         if inside is None:
             return 0.0
         away = joint.offset - joint.features.T @ inside
-        value, square = joint.constant + float(joint.gain @ inside), float(away @ away)
-        mass = slack_price if value >= slack_price * square else max(value, 0.0) / square
-        return mass * value - 0.5 * mass * mass * square
+        return best_multiple(joint.constant + float(joint.gain @ inside), float(away @ away), slack_price)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows ends the steps
     def _move(self, point: _Point, slack_price: float, linear: FloatArray) -> bool:
@@ -290,7 +317,7 @@ class Linear:
         self._matrix = sparse.vstack([each, sparse.csr_array(whole[np.newaxis])], format="csc")
 
     def solve(
-        self, slack_price: float, tolerance: float, limit: int, report: Callable[[InteriorPoint], None]
+        self, slack_price: float, whole: float, allowed: Allowed, limit: int, report: Callable[[InteriorPoint], None]
     ) -> InteriorPoint:
         """Solve; parameters and result are those of `Interior.solve`, and there is one step."""
         joint = self.joint
@@ -303,9 +330,9 @@ class Linear:
         if result.x is None:
             raise UnsolvedError(f"HiGHS did not solve the linear program of {k} truths: {result.message}")
         weights = np.asarray(result.x[:g] - result.x[g : 2 * g], dtype=np.float64)
-        excess = joint.excess(weights, np.asarray(result.x[2 * g : 2 * g + r], dtype=np.float64))
-        upper = float(np.abs(weights).sum()) + slack_price * max(excess, 0.0)
-        lower = self._lower(np.maximum(-np.asarray(result.ineqlin.marginals, dtype=np.float64), 0.0), slack_price)
+        multipliers = np.asarray(result.x[2 * g : 2 * g + r], dtype=np.float64)
+        weights, upper, excess = stretched(joint, weights, multipliers, whole, lambda v: float(np.abs(v).sum()))
+        lower = self._lower(np.maximum(-np.asarray(result.ineqlin.marginals, dtype=np.float64), 0.0), whole)
         reached = InteriorPoint(weights, upper, lower, excess, 1)
         report(reached)
         return reached

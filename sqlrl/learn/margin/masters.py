@@ -11,7 +11,9 @@ from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.learn.margin.cuts import Cuts
+from sqlrl.learn.margin.cuts import Cuts, best_multiple
+from sqlrl.learn.margin.interior import Interior
+from sqlrl.learn.margin.joint import JointMargin
 from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.solvers import in_background
 
@@ -24,8 +26,14 @@ SLACK = -1
 STEPS = 100_000
 """Steps between two exact gradients; rounding of that many updates is far below any tolerance."""
 
-MOST_GRADIENTS = 50
-"""Exact gradients at most: what is left of the gap then is reported with the solution."""
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
+"""Of what all multipliers demand together: a gap of less is rounding."""
+
+MOST_GRADIENTS = 2
+"""Exact gradients at most: where multipliers are large pairs creep, and interior points take over."""
+
+MOST_STEPS = 200
+"""Steps of these; what is left of the gap then is reported with the solution."""
 
 
 @kernel
@@ -82,21 +90,71 @@ def solve_dual(
 
     The weights are ``alpha @ cuts``. Source: Joachims, Finley and Yu (2009), OP 5, the dual of the 1-slack structural
     SVM, by sequential minimal optimisation: of all pairs with the most violated cut the one that gains most (Fan, Chen
-    and Lin 2005, section 2), down to a duality gap of `tolerance`, or as far as rounding allows.
+    and Lin 2005, section 2), down to a duality gap of `tolerance`, or as far as rounding allows; where that takes too many steps, by interior points.
     """
     alpha = np.zeros(len(demand)) if start is None else np.maximum(start, 0.0)
     total = float(alpha.sum())
     if total > price:
         alpha *= price / total
     table = np.ascontiguousarray(gram)
+    tolerance = max(tolerance, ROUNDING * price * float(np.abs(demand).max(initial=0.0)))
     for _ in range(MOST_GRADIENTS):
         gradient = demand - table @ alpha
         rest = max(price - float(alpha.sum()), 0.0)
         before = alpha.copy()
         _, gap = _pairs(table, gradient, alpha, rest, tolerance, STEPS)
         if gap <= tolerance or np.array_equal(alpha, before):
-            break
-    return alpha
+            return alpha
+    return _by_interior_points(table, demand, price, tolerance, alpha)
+
+
+def _by_interior_points(
+    gram: FloatArray, demand: FloatArray, price: float, tolerance: float, known: FloatArray
+) -> FloatArray:
+    """Return multipliers that are no worse than those that are known."""
+    # Cuts are what a joint program chooses from; of their counts only the inner products matter.
+    values, vectors = np.linalg.eigh(gram)
+    features = vectors * np.sqrt(np.maximum(values, 0.0))
+    k = len(demand)
+    once = sparse.csr_array(np.ones((1, k)))
+    joint = JointMargin(-features, demand, np.ones(k), once, np.ones(1), np.zeros(k), 0.0)
+    found = Interior(joint).solve(price, price, lambda _: tolerance, MOST_STEPS, lambda _: None)
+    alpha = known if found.truth is None else price * np.maximum(found.truth, 0.0)
+    alpha *= min(1.0, price / alpha.sum()) if alpha.any() else 1.0
+    value, before = (float(demand @ each) - 0.5 * float(each @ gram @ each) for each in (alpha, known))
+    return alpha if value > before else known
+
+
+# ---- the least slack that any weights leave ----------------------------------------------------------
+
+
+def least_slack(cuts: Cuts) -> tuple[float, FloatArray]:
+    """Return s and r, shape (m,), such that all weights w need a slack of ``s - r @ w`` or more; r is 0 up to rounding."""
+    from scipy.optimize import linprog
+
+    k = len(cuts)
+    rows = np.ones((1, k))
+    balanced = cuts.matrix.T.tocsr()
+    program = partial(
+        linprog,
+        -cuts.demand,
+        A_ub=rows,
+        b_ub=[1.0],
+        A_eq=balanced,
+        b_eq=np.zeros(balanced.shape[0]),
+        bounds=(0, None),
+        method="highs",
+    )
+    result = in_background(program)
+    if result.x is None:
+        return 0.0, np.zeros(balanced.shape[0])
+    share = np.maximum(result.x, 0.0)
+    share /= max(1.0, float(share.sum()))
+    return float(cuts.demand @ share), np.asarray(balanced @ share, dtype=np.float64)
+
+
+HALF = 0.5
+"""Part of the penalty, at most, that pays for what rounding left of r in `least_slack`."""
 
 
 # ---- least squared norm ------------------------------------------------------------------------------
@@ -132,12 +190,16 @@ class Plan:
     slack: float  # the least slack with which the weights keep all cuts that were used
     lower: float  # no weights have a lower objective: that of a point within the bounds of the dual problem
     active: BoolArray  # shape (k,): cuts with a multiplier other than 0
+    # The same where slack costs more, the `whole` price.
+    whole_lower: float
     # Whether these weights may be the last ones: with the 1-norm only vertices may, so that few weights are not 0.
     vertex: bool = True
 
 
 class Master(Protocol):
     """Minimises the penalty of the weights plus the price of the slack over the cuts."""
+
+    order: int  # of the penalty: 2 if it grows as the square of the weights, 1 if as the weights
 
     def penalty(self, weights: FloatArray) -> float:
         """Return what is added to C times the slack."""
@@ -147,12 +209,28 @@ class Master(Protocol):
         """Begin with another C, if there are weights to start from with those, shape (m,)."""
         ...
 
-    def solve(self, cuts: Cuts, used: BoolArray, price: float, tolerance: float, *, vertex: bool = False) -> Plan:
-        """Propose weights over the used cuts, shape (k,), or with `vertex` solve the master problem; `tolerance` is in the slack."""
+    def solve(
+        self,
+        cuts: Cuts,
+        used: BoolArray,
+        price: float,
+        tolerance: float,
+        *,
+        vertex: bool = False,
+        whole: float | None = None,
+    ) -> Plan:
+        """Propose weights over the used cuts, shape (k,), or with `vertex` solve the master problem; `tolerance` is in the slack.
+
+        `whole` is a higher price for which a lower bound is wanted, too.
+        """
         ...
 
     def observe(self, plan: Plan, objective: float, price: float) -> None:
         """Take the objective at the weights that were proposed last."""
+        ...
+
+    def dearer(self, cuts: Cuts, more: float, lower: float) -> float:
+        """Return a lower bound where slack costs `more` than where `lower` is one."""
         ...
 
 
@@ -164,6 +242,8 @@ class SquaredNorm:
     is the best weights so far; rho makes the objective a level between the bounds (Lemarechal, Nemirovskii and Nesterov
     1995). Where cuts are as good as promised, levels are lower, down to the best weights for the cuts.
     """
+
+    order = 2
 
     def __init__(self) -> None:
         self._best: FloatArray = np.empty(0)
@@ -197,12 +277,25 @@ class SquaredNorm:
         if objective < self._value:
             self._centre, self._value = plan.weights, objective
 
-    def solve(self, cuts: Cuts, used: BoolArray, price: float, tolerance: float, *, vertex: bool = False) -> Plan:
+    def solve(
+        self,
+        cuts: Cuts,
+        used: BoolArray,
+        price: float,
+        tolerance: float,
+        *,
+        vertex: bool = False,
+        whole: float | None = None,
+    ) -> Plan:
         """Propose weights over the used cuts; see `Master`."""
         places = np.flatnonzero(used)
         self._best = self._solve(cuts, places, price, 0.0, self._best, tolerance * price)
         weights = np.asarray(cuts.matrix.T @ self._best, dtype=np.float64)
-        lower = float(cuts.demand @ self._best) - self.penalty(weights)
+        value, mass = float(cuts.demand @ self._best), float(self._best.sum())
+        lower = value - self.penalty(weights)
+        whole_lower = max(
+            lower, best_multiple(value, 2.0 * self.penalty(weights), (whole or price) / mass if mass > 0 else 0.0)
+        )
         self._lower = max(self._lower, lower)
         active = self._best > 0
         self._proposed = bool(self._waiting) and len(places) > 0 and not vertex
@@ -213,7 +306,15 @@ class SquaredNorm:
                 weights = self._at_level(cuts, places, price)
                 active |= self._near > 0
         slack = max(float(cuts.shortfall(weights)[places].max(initial=0.0)), 0.0)
-        return Plan(weights, slack, lower, active)
+        return Plan(weights, slack, lower, active, whole_lower)
+
+    def dearer(self, cuts: Cuts, more: float, lower: float) -> float:
+        """Return a lower bound where slack costs more; see `Master`."""
+        slack, rest = least_slack(cuts)
+        off = more * float(np.linalg.norm(rest))
+        # A part of half the squared norm is at least what the rest takes, up to a constant.
+        part = min(off / max(lower, off, 1e-300), HALF)
+        return (1.0 - part) * lower + more * slack - (0.5 * off * off / part if part > 0.0 else 0.0)
 
     def _at_level(self, cuts: Cuts, places: IntArray, price: float) -> FloatArray:
         assert self._centre is not None
@@ -275,8 +376,8 @@ def shrunk(values: FloatArray) -> FloatArray:
 def lower_bound(alpha: FloatArray, demand: FloatArray, sums: FloatArray, price: float) -> float:
     """Return a lower bound on the objective from any multipliers of 0 or more, scaled to be feasible in the dual linear program."""
     # The dual allows at most 1 in each place of ``sums = alpha @ cuts``, shape (m,), and ``sum(alpha) <= price``.
-    scale = max(1.0, float(np.abs(sums).max(initial=0.0)), float(alpha.sum()) / price)
-    return max(float(alpha @ demand) / scale, 0.0)
+    scale = max(float(np.abs(sums).max(initial=0.0)), float(alpha.sum()) / price)
+    return max(float(alpha @ demand) / scale, 0.0) if scale > 0.0 else 0.0
 
 
 class AbsoluteNorm:
@@ -287,6 +388,8 @@ class AbsoluteNorm:
     Kiwiel 1990): once the signs of the weights are known, within a few rounds, its dual is a quadratic program. rho
     follows the gap, as the level of Lemarechal, Nemirovskii and Nesterov (1995) does.
     """
+
+    order = 1
 
     def __init__(self) -> None:
         self._alpha: FloatArray = np.empty(0)
@@ -322,21 +425,36 @@ class AbsoluteNorm:
         if accepted:
             self._centre, self._value = plan.weights, objective
 
-    def solve(self, cuts: Cuts, used: BoolArray, price: float, tolerance: float, *, vertex: bool = False) -> Plan:
+    def solve(
+        self,
+        cuts: Cuts,
+        used: BoolArray,
+        price: float,
+        tolerance: float,
+        *,
+        vertex: bool = False,
+        whole: float | None = None,
+    ) -> Plan:
         """Propose weights over the used cuts; see `Master`."""
         if not used.any():
-            return Plan(np.zeros(cuts.matrix.shape[1]), 0.0, 0.0, np.zeros(len(cuts), dtype=np.bool_))
+            return Plan(np.zeros(cuts.matrix.shape[1]), 0.0, 0.0, np.zeros(len(cuts), dtype=np.bool_), 0.0)
         self._turn += 1
         if vertex or self._turn % PERIOD == 0:
-            plan = self.solve_linear(cuts, used, price)
+            plan = self.solve_linear(cuts, used, price, whole)
         else:
-            plan = self._solve_near(cuts, used, price, tolerance)
+            plan = self._solve_near(cuts, used, price, tolerance, whole or price)
         self._lower = max(self._lower, plan.lower)
         return plan
 
+    def dearer(self, cuts: Cuts, more: float, lower: float) -> float:
+        """Return a lower bound where slack costs more; see `Master`."""
+        slack, rest = least_slack(cuts)
+        part = more * float(np.abs(rest).max(initial=0.0))
+        return (1.0 - part) * lower + more * slack if part <= HALF else lower
+
     # ---- proximal steps ----------------------------------------------------------------------------------------
 
-    def _solve_near(self, cuts: Cuts, used: BoolArray, price: float, tolerance: float) -> Plan:
+    def _solve_near(self, cuts: Cuts, used: BoolArray, price: float, tolerance: float, whole: float) -> Plan:
         places = np.flatnonzero(used)
         matrix, demand = cuts.matrix[places], cuts.demand[places]
         centre = np.zeros(matrix.shape[1]) if self._centre is None else self._centre
@@ -364,7 +482,8 @@ class AbsoluteNorm:
             slack = max(float((demand - matrix @ weights).max()), 0.0)
         self._alpha = np.zeros(len(cuts))
         self._alpha[places] = alpha
-        return Plan(weights, slack, lower_bound(alpha, demand, sums, price), self._alpha > 0, vertex=False)
+        lower, whole_lower = (lower_bound(alpha, demand, sums, each) for each in (price, whole))
+        return Plan(weights, slack, lower, self._alpha > 0, whole_lower, vertex=False)
 
     def _toward(
         self,
@@ -396,7 +515,7 @@ class AbsoluteNorm:
 
     # ---- linear programs ---------------------------------------------------------------------------------------
 
-    def solve_linear(self, cuts: Cuts, used: BoolArray, price: float) -> Plan:
+    def solve_linear(self, cuts: Cuts, used: BoolArray, price: float, whole: float | None = None) -> Plan:
         """Solve the linear program over the used cuts; columns enter when their reduced cost asks for it."""
         from scipy.optimize import linprog
 
@@ -426,7 +545,8 @@ class AbsoluteNorm:
         slack = max(float((demand - matrix @ weights).max()), 0.0)
         active = np.zeros(len(cuts), dtype=np.bool_)
         active[places] = alpha > 0
-        return Plan(weights, slack, lower_bound(alpha, demand, sums, price), active)
+        lower, whole_lower = (lower_bound(alpha, demand, sums, each) for each in (price, whole or price))
+        return Plan(weights, slack, lower, active, whole_lower)
 
 
 def _first_rho(cuts: Cuts, places: IntArray, price: float) -> float:

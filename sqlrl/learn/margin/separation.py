@@ -62,6 +62,9 @@ class Oracle:
         self._worlds: list[npt.NDArray[np.uint8]] = []
         self._hamming = hamming_loss(network, truth)
         self._describe = describer(network, problem.names)
+        # Soft evidence takes from the margin of worlds that it speaks for.
+        each = np.where(network.helper, 1.0, 1.0 - prior * np.where(truth, 1.0, -1.0))
+        self.least_margin = float(each.min(initial=1.0)) if loss == "hamming" or not prior.any() else 0.0
 
     def predicted(self, weights: FloatArray) -> BoolArray:
         """The most probable world, as well as the oracle finds worlds, shape (n,)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -15,9 +15,12 @@ from sqlrl.learn.margin.interior import Interior, InteriorPoint, Linear
 from sqlrl.learn.margin.joint import group_clauses, is_joint, make_joint
 from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing
-from sqlrl.learn.margin.planes import CuttingPlanes, MarginState, Opening, Stopping, Trained
+from sqlrl.learn.margin.planes import CuttingPlanes, MarginState, Opening, Stopping, Trained, rising_prices
 from sqlrl.learn.margin.separation import LABELS, Oracle
 from sqlrl.training.labels import infeasible_truth
+
+OUTSCORED = 1e-3
+"""A slack below 0 by more than this is no rounding."""
 
 
 class JointTraining:
@@ -43,24 +46,28 @@ class JointTraining:
 
     def train(self, price: float) -> Trained | None:
         """Return the weights where the average slack costs `price`; None where this program differs from the problem."""
-        steps = 0
+        steps, n, best = 0, self.examples, InteriorPoint(np.empty(0), np.inf, 0.0, 0.0, 0)
+
+        def allowed(lower: float) -> float:
+            return self.stopping.allowed(price, n, lower)
 
         def tell(now: InteriorPoint) -> None:
-            nonlocal steps
+            nonlocal steps, best
             steps += 1
-            self.report(MarginState(steps, now.upper, now.upper, now.lower, best=partial(self._weights, now)))
+            lower = max(best.lower, now.lower)
+            best = replace(now if now.upper <= best.upper else best, lower=lower)
+            self.report(MarginState(steps, best.upper, best.upper, lower, best=partial(self._weights, best)))
 
-        # The program has the slack of all examples together, not the average.
-        tolerance = self.stopping.epsilon * price
-        found = self._program.solve(price / self.examples, tolerance, self.stopping.max_iterations, tell)
+        for working in rising_prices(price, n):
+            # The program has the slack of all examples together, not the average.
+            self._program.solve(working / n, price / n, allowed, max(self.stopping.max_iterations - steps, 1), tell)
+            if best.upper - best.lower <= allowed(best.lower) or steps >= self.stopping.max_iterations:
+                break
         # It does where the labels break hard clauses and outscore all worlds.
-        if found.excess < -self.stopping.epsilon and found.upper - found.lower > tolerance:
+        if best.excess < -OUTSCORED and best.upper - best.lower > allowed(best.lower):
             return None
-        return self._trained(found, steps, tolerance)
-
-    def _trained(self, found: InteriorPoint, steps: int, tolerance: float) -> Trained:
-        state = MarginState(steps, found.upper, found.upper, found.lower)
-        return Trained(self._weights(found), state, state.gap <= tolerance)
+        state = MarginState(steps, best.upper, best.upper, best.lower)
+        return Trained(self._weights(best), state, state.gap <= allowed(best.lower))
 
     def _weights(self, found: InteriorPoint) -> FloatArray:
         whole, groups = found.weights * self._scale, self._groups

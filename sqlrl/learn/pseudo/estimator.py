@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import ConvergenceWarning, Parameter, Written, warn
+from sqlrl.errors import Parameter, Written
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
+from sqlrl.learn.convergence import warn_unconverged
 from sqlrl.learn.fitted import WeightLearner
 from sqlrl.learn.parameters import Above, Option, Whole, check_database, check_parameters, fit_options
 from sqlrl.learn.pseudo.atoms import AtomRows, atom_rows
@@ -245,7 +247,7 @@ class PseudoLikelihood(WeightLearner):
                 begun = _padded(training.known_weights(start, 0, training.clause_count)[0], len(training.hard))
             fit.lap("grounding")
 
-            unsaid: list[str] = []
+            unsaid: list[Callable[[], None]] = []
 
             def learn() -> FloatArray:
                 found = fit_weights(
@@ -259,17 +261,17 @@ class PseudoLikelihood(WeightLearner):
                     done=fit.done,
                 )
                 if not found.converged:
-                    unsaid.append(
-                        f"the weights are not as precise as {Parameter('tolerance', Written(f'{self.tolerance:g}'))} asks for after {fit.done:,} iterations (optimality "
-                        f"{found.optimality:.3g}): allow more with {Parameter('max_iterations')}, or a greater {Parameter('strength')}"
-                    )
+                    precise = Parameter("tolerance", Written(f"{self.tolerance:g}"))
+                    off = f"the optimality condition is still violated by {found.optimality:.3g}, more than {precise} allows"
+                    remedy = f"allow more with {Parameter('max_iterations')}, or a greater {Parameter('strength')}"
+                    unsaid.append(partial(warn_unconverged, type(self).__name__, found.iterations, off, remedy))
                 return found.weights
 
             set_attributes = fit.learn(
                 learn, lambda found, status: self._keep(found(), status, fit, training, whole, rows, drawn)
             )
-        for text in unsaid:
-            warn(text, ConvergenceWarning)
+        for say in unsaid:
+            say()
         set_attributes()
         return self
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import ConvergenceWarning, InputError, LabelWarning, Parameter, Phrase, warn
+from sqlrl.errors import InputError, LabelWarning, Parameter, Phrase, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT, MissingAtoms, check_missing
 from sqlrl.ground.network import FloatArray
+from sqlrl.learn.convergence import warn_unconverged
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.parameters import check_database, fit_options
 from sqlrl.learn.soft.settings import Penalty, SoftWeights, Strength, check_soft_parameters, saved
@@ -56,6 +57,8 @@ class SoftEstimator(Fitted):
     interrupted_: bool
 
     learned: ClassVar[tuple[str, ...]] = ("iterations_", "result_", "interrupted_")
+    remedy: ClassVar[str] = "allow more, or a larger tolerance"
+    """What to change where learning ends before it has converged."""
 
     def fit(
         self,
@@ -203,12 +206,8 @@ class SoftEstimator(Fitted):
                 f"labels of {found.outside:,}, and leave {found.narrow:,} no choice",
                 LabelWarning,
             )
-        if not found.converged and not interrupted and not np.isnan(found.objective):
-            warn(
-                f"{type(self).__name__} ended after {counted(found.iterations, 'iteration')} with a gradient that is off by {found.optimality:.3g}: "
-                "allow more, or a larger tolerance",
-                ConvergenceWarning,
-            )
+        if not found.converged and not interrupted:
+            warn_unconverged(type(self).__name__, found.iterations, found.off, self.remedy)
 
     def _facts(self) -> list[tuple[str, str]]:
         ended = ", interrupted there" if self.interrupted_ else ""

@@ -194,17 +194,19 @@ class SoftPseudoLikelihood(SoftEstimator):
         if self.method == "steps":
             rate = step_rates(self.learning_rate, hinges.ground, per_rule=self.per_rule)
             weights = gradient_steps(lambda w: function(w)[1], begun, self.steps, rate, report, done=done)
-            value, gradient = function(weights)
-            best = bool((projected(weights, gradient) <= allowed).all())
-            return SoftWeights(
-                weights, gradient, value, self.steps, best, hinges.labelled, hinges.outside, hinges.narrow
-            )
+            return self.ended(hinges, weights, self.steps)
         found = maximise(
             function, begun, allowed=allowed, max_iterations=self.max_iterations, done=done, report=_reporter(report)
         )
         return SoftWeights(
             found.point, found.gradient, found.value, found.iterations, found.converged, hinges.labelled, hinges.outside, hinges.narrow
         )  # fmt: skip
+
+    def ended(self, hinges: AtomHinges, weights: FloatArray, iterations: int) -> SoftWeights:
+        """Return weights that learning ended with after so many iterations, and how good they are."""
+        value, gradient = PenalisedPseudoLikelihood(hinges, *l2_and_l1(self))(weights)
+        best = bool((projected(weights, gradient) <= self.tolerance * np.maximum(1.0, hinges.observed)).all())
+        return SoftWeights(weights, gradient, value, iterations, best, hinges.labelled, hinges.outside, hinges.narrow)
 
 
 def _reporter(report: Report | None) -> Progress | None:

@@ -77,12 +77,23 @@ class SoftWeights:
     labelled: int  # atoms with a label
     outside: int = 0  # of these, not learned from, as `narrow`: see `AtomHinges`
     narrow: int = 0
+    step: float = float(
+        "nan"
+    )  # of learners without an objective: how much the last iteration changed the weights (2-norm)
     _repr_html_ = markup.field_table
 
     @property
     def optimality(self) -> float:
         """The largest violation of the condition of optimality."""
         return float(projected(self.weights, self.gradient).max(initial=0.0))
+
+    @property
+    def off(self) -> str:
+        """How far off the weights are, as a phrase."""
+        gradient = f"the gradient is off by {self.optimality:.3g}"
+        if np.isnan(self.step):
+            return gradient
+        return f"{gradient}, and the last iteration changed the weights, of length {float(np.linalg.norm(self.weights)):.3g}, by {self.step:.3g}"
 
 
 def projected(weights: FloatArray, gradient: FloatArray) -> FloatArray:

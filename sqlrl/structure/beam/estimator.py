@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from sqlrl.errors import NothingFoundWarning, Parameter, Written, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.batch.penalised import fit_weights, make_design
+from sqlrl.learn.convergence import warn_unconverged
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_database, check_parameters, fit_options
 from sqlrl.learn.pseudo.atoms import atom_rows
@@ -256,6 +257,11 @@ class Searching(Fitted, Relearning):
                     tolerance=TOLERANCE,
                     max_iterations=ITERATIONS,
                     report=iterations.append,
+                )
+            if not found.converged:
+                off = f"the optimality condition is still violated by {found.optimality:.3g}"
+                warn_unconverged(
+                    type(self).__name__, found.iterations, off, f"raise {Parameter('strength', self.strength)}"
                 )
             fit.lap("learning")
             table = iteration_table(iterations)

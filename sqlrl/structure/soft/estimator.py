@@ -14,13 +14,14 @@ from sqlrl.deprecated import takes_old_parameters
 from sqlrl.errors import NothingFoundWarning, Parameter, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT, MissingAtoms, check_missing
 from sqlrl.ground.network import FloatArray
+from sqlrl.learn.convergence import warn_unconverged
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.parameters import AtLeast, Option, Whole, check_database, fit_options
 from sqlrl.learn.soft.atom_hinges import atom_hinges
 from sqlrl.learn.soft.estimator import recorded_missing, run_record
 from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
 from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
-from sqlrl.learn.soft.settings import OnUnlabelled, Penalty, Strength, check_soft_parameters, saved
+from sqlrl.learn.soft.settings import OnUnlabelled, Penalty, SoftWeights, Strength, check_soft_parameters, saved
 from sqlrl.logic.psl import LogicalRule, SoftModel
 from sqlrl.logic.terms import Literal as Atom
 from sqlrl.logic.terms import Variable
@@ -289,6 +290,11 @@ class SoftStructure(Fitted):
         pair = Atom(target, (Variable("A"), Variable("B")), positive=False)
         return [LogicalRule((), (pair,), 0.0, self.squared)]
 
+    def _warn_of(self, found: SoftWeights) -> None:
+        if not found.converged:
+            remedy = "allow more" if self.steps is None else f"raise {Parameter('steps', self.steps)}, or leave it out"
+            warn_unconverged(type(self).__name__, found.iterations, found.off, remedy)
+
     def _weighed(self, training: SoftTraining, fit: IterationFit) -> _Weighed:
         """Return the weights of all candidates, 0 for those that the model does without."""
         network, truth, names, rules = training.network, training.truth, training.names, len(training.network.hard)
@@ -302,6 +308,7 @@ class SoftStructure(Fitted):
 
             learner = SoftPiecewiseLikelihood(**shared)
             found = learner.learn(network, truth, names=names, report=report, after=fit.after)
+            self._warn_of(found)
             return _Weighed(found.weights, None)
         hinges = atom_hinges(network, truth, names=names, unlabelled=self.unlabelled)
 
@@ -318,7 +325,11 @@ class SoftStructure(Fitted):
 
         after = None if fit.saved is None else GreedyRules.of_arrays(fit.arrays)
         search = GreedySearch(most=self.most, least=self.least)
-        greedy = greedy_rules(hinges, SoftPseudoLikelihood(**shared), search, report=added, after=after)
+        scored = SoftPseudoLikelihood(**shared)
+        greedy = greedy_rules(hinges, scored, search, report=added, after=after)
+        if len(greedy.rules):
+            chosen = hinges.of_rules(greedy.rules)
+            self._warn_of(scored.ended(chosen, greedy.weights, scored.steps if self.steps else scored.max_iterations))
         return _Weighed.of_greedy(greedy, rules)
 
     def _with_prior(self, weights: FloatArray, model: SoftModel, path_clauses: PathClauses) -> FloatArray:

@@ -51,7 +51,7 @@ def trained(
     problem: Learned, penalty: str, strength: float, *, epsilon: float = 1e-6
 ) -> tuple[Trained | None, list[MarginState]]:
     states: list[MarginState] = []
-    training = JointTraining(problem, penalty, Stopping(epsilon, 200, 50), states.append)
+    training = JointTraining(problem, penalty, Stopping(epsilon, 400, 50), states.append)
     return training.train(strength * training.examples), states
 
 
@@ -61,6 +61,8 @@ def norm(weights: np.ndarray, penalty: str) -> float:
 
 class Relaxed:
     """The worst point of the linear relaxation, as another module of the library writes it."""
+
+    least_margin = 0.0
 
     def __init__(self, problem: Learned) -> None:
         self.problem = problem

@@ -143,7 +143,13 @@ def test_a_start_saves_searches_where_many_atoms_have_a_say() -> None:
     needed = []
     for start in (None, Mixing(problem).opening):
         planes = CuttingPlanes(
-            Oracle(problem), SquaredNorm(), clauses + 1, 1, Stopping(1e-2, 2000, 50), lambda state: None, start
+            Oracle(problem),
+            SquaredNorm(),
+            clauses + 1,
+            1,
+            Stopping(0.001, 2000, 50, violation=1e-2),
+            lambda state: None,
+            start,
         )
         found = planes.train(1.0)
         assert found.converged

@@ -60,7 +60,7 @@ def test_weights_are_those_of_all_constraints_written_out(seed: int, setting: tu
     own = size + strength * max(one.shortfall(loss, found.weights), 0.0)
     assert found.converged
     assert own == pytest.approx(found.state.objective, abs=1e-6 * (1 + own))
-    slack = 2.2e-4 * strength + 1e-6 * (1 + least)
+    slack = 1.2e-4 * max(1.0, least) + 1e-6 * (1 + least)
     assert least - slack <= own <= least + slack
     for state in states:
         assert state.lower <= least + 1e-6 * (1 + least)
@@ -88,7 +88,9 @@ def test_cuts_that_were_set_aside_come_back(penalty: str) -> None:
         few, states = trained(one, penalty, "hamming", 5.0, cache=1)
         aside += sum(state.used < state.cuts for state in states)
         assert few.converged
-        assert few.state.objective == pytest.approx(one.least_objective(penalty, "hamming", 5.0), abs=2.2e-3)
+        assert few.state.objective == pytest.approx(
+            one.least_objective(penalty, "hamming", 5.0), rel=2.2e-4, abs=2.2e-4
+        )
     assert aside
 
 
@@ -142,6 +144,8 @@ def test_a_start_is_tried_though_it_breaks_cuts_that_were_set_aside() -> None:
     oracle = Oracle(one.learned())
 
     class Watched:
+        least_margin = 0.0
+
         def most_violated(self, weights: np.ndarray, known: int = -1) -> ViolatedMargin:
             tried.append(weights)
             return oracle.most_violated(weights, known)
@@ -173,7 +177,9 @@ def test_steps_between_the_bounds_need_fewer_searches_than_the_best_weights_for_
     problem = TrainingProblem(network(atoms, ground, clauses=clauses), draw.random(atoms) < 0.3, Names())
     needed = []
     for master in (BestForCuts(), SquaredNorm()):
-        planes = CuttingPlanes(Oracle(problem), master, clauses, 1, Stopping(0.1, 1000, 50), lambda state: None)
+        planes = CuttingPlanes(
+            Oracle(problem), master, clauses, 1, Stopping(0.001, 1000, 50, violation=0.1), lambda state: None
+        )
         found = planes.train(1.0)
         assert found.converged
         needed.append((found.state.iteration, found.state.objective))
@@ -187,6 +193,8 @@ def test_what_the_oracle_may_have_missed_is_part_of_the_gap(master: type[Squared
     oracle = Oracle(TrainingProblem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names()))
 
     class Unsure:
+        least_margin = 0.0
+
         def most_violated(self, weights: np.ndarray, known: int = -1) -> ViolatedMargin:
             return replace(oracle.most_violated(weights, known), gap=0.5)
 
@@ -195,7 +203,8 @@ def test_what_the_oracle_may_have_missed_is_part_of_the_gap(master: type[Squared
 
     told: list[MarginState] = []
     found = CuttingPlanes(Unsure(), master(), 2, 1, Stopping(1e-4, 100, 50), told.append).train(2.0)
-    assert found.converged
+    assert not found.converged
+    assert len(told) < 100
     assert told[-1].upper == pytest.approx(told[-1].objective + 2.0 * 0.5, abs=1e-3)
     assert found.state.upper == pytest.approx(found.state.objective + 2.0 * 0.5, abs=1e-3)
     assert found.state.gap >= 1.0 - 1e-3
