@@ -70,7 +70,7 @@ def test_a_file_from_before_there_were_values_predicts_the_same_and_takes_some(t
     """Facts, labels, evidence, parts, a scope, a model, and what it predicted then; soft truths can stand beside all that."""
     path = Path(shutil.copy(BEFORE_VALUES, tmp_path / "old.duckdb"))
     with sqlrl.connect(path, trusted=trusted) as db:
-        assert db.sql("select version from sqlrl.layout").fetchall() == [(9,)]
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(10,)]
         assert db.sql("select distinct value from sqlrl.source").fetchall() == [(None,)]
         model = db.models[-1]
         for _ in range(2):
@@ -128,7 +128,7 @@ VIEWS = [
 
 @pytest.mark.parametrize(
     "layout",
-    [layout if layout in (1, 4, 7) else pytest.param(layout, marks=pytest.mark.slow) for layout in range(1, 9)],
+    [layout if layout in (1, 4, 7) else pytest.param(layout, marks=pytest.mark.slow) for layout in range(1, 10)],
 )
 def test_views_can_be_read_whatever_layout_a_file_had(old: Path, layout: int) -> None:
     store = Store(connect(old))
@@ -136,7 +136,7 @@ def test_views_can_be_read_whatever_layout_a_file_had(old: Path, layout: int) ->
     store.engine.close()
     sqlrl.connect(old, trusted=False).close()
     with sqlrl.connect(old, trusted=False, read_only=True) as db:
-        assert db.sql("select version from sqlrl.layout").fetchall() == [(9,)]
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(10,)]
         for view in VIEWS:
             db.sql(f"from sqlrl.{view}").fetchall()
 
@@ -144,7 +144,7 @@ def test_views_can_be_read_whatever_layout_a_file_had(old: Path, layout: int) ->
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("layout", "trusted"),
-    [(1, True), (8, True), *((layout, False) for layout in range(1, 9))],
+    [(1, True), (9, True), *((layout, False) for layout in range(1, 10))],
 )
 def test_views_are_there_whatever_layout_a_file_had(old: Path, layout: int, trusted: bool) -> None:
     store = Store(connect(old))
@@ -185,7 +185,7 @@ def test_a_view_that_a_migration_makes_anew_is_replaced_and_others_are_held_agai
             with pytest.raises(UntrustedError, match=message):
                 sqlrl.connect(path, trusted=False)
         elif "outcome" in change:
-            with pytest.raises(EngineError, match="migrate from layout 7 to 9"):
+            with pytest.raises(EngineError, match="migrate from layout 7 to 10"):
                 sqlrl.connect(path, trusted=False)
         else:
             with sqlrl.connect(path, trusted=False) as db:
@@ -204,7 +204,7 @@ def test_a_file_of_an_older_layout_is_held_against_its_own(old: Path) -> None:
                 sqlrl.connect(path, trusted=False)
             continue
         db = sqlrl.connect(path, trusted=False)
-        assert db.sql("select version from sqlrl.layout").fetchall() == [(9,)]
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(10,)]
         db.advanced.engine.close()
         sqlrl.connect(path, trusted=False).advanced.engine.close()
 
@@ -249,9 +249,9 @@ def test_a_failing_step_leaves_the_old_layout(old: Path) -> None:
 
 def test_a_newer_file_names_the_version_that_reads_it(old: Path) -> None:
     with duckdb.connect(str(old)) as connection:
-        connection.execute("update sqlrl.layout set version = 10, sqlrl = '7.2'")
+        connection.execute("update sqlrl.layout set version = 11, sqlrl = '7.2'")
     with pytest.raises(
-        MigrationError, match=r"layout 10, written by sqlrl 7\.2; .* reads layouts up to 9\. Use sqlrl 7\.2 or newer"
+        MigrationError, match=r"layout 11, written by sqlrl 7\.2; .* reads layouts up to 10\. Use sqlrl 7\.2 or newer"
     ):
         Catalog(connect(old))
 
@@ -268,7 +268,7 @@ def test_a_file_that_is_not_ours_gets_a_schema_and_keeps_its_tables(tmp_path: Pa
         connection.execute("create table layout as select 1 as mine")
     catalog = Catalog(connect(path))
     assert catalog.engine.connection.sql("select mine from main.layout").fetchall() == [(1,)]
-    assert catalog.engine.connection.sql("select version from sqlrl.layout").fetchall() == [(9,)]
+    assert catalog.engine.connection.sql("select version from sqlrl.layout").fetchall() == [(10,)]
 
 
 @pytest.mark.usefixtures("comments")
@@ -290,7 +290,7 @@ def test_a_migrated_file_has_the_tables_of_a_new_one(old: Path, tmp_path: Path) 
 @pytest.mark.parametrize("trusted", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_released_database_goes_to_the_newest_layout(old: Path, trusted: bool) -> None:
     with sqlrl.connect(old, trusted=trusted) as db:
-        assert db.sql("select version from sqlrl.layout").fetchall() == [(9,)]
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(10,)]
         model = sqlrl.parse_mln(
             "Word(bib, position, word)\nField(bib, field!, position)\nWord(b, p, +w) => Field(b, +f, p)"
         )

@@ -58,6 +58,8 @@ from sqlrl.structure.ilp.settings import (
     MinScore,
     Nodes,
     Noise,
+    Significance,
+    TestShare,
     resolved,
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
@@ -82,6 +84,7 @@ CANDIDATE_SCHEMA = pa.schema(
         ("in_theory", pa.bool_()),
         ("atom", pa.int64()),
         ("atom_name", pa.string()),
+        ("p_value", pa.float64()),
     ]
 )
 """Found clauses as `sqlrl.candidate` keeps them, but for the run."""
@@ -160,7 +163,14 @@ class ILP(Relearning):
     order : {"file", "shuffle"}
         Seeds in the order of the atoms, or in random order.
     random_state : int, optional
-        Seed of that order; None is 0.
+        Seed of that order, and of the part that clauses are tested on; None is 0.
+    significance : float, optional
+        Thousands of clauses are scored, and some of them fit the labels by chance. So a part of the labels is not searched, and the theory keeps a clause only if it
+        covers more positive atoms of that part than chance would, given the clauses kept before it: `p_value`, the chance of that times the number of clauses that are tested, is at
+        most this. By default 0.01 where at least 20 atoms are positive and 20 are not, and neither the bias nor a parameter says when a clause is good enough (see `command`; of "rank" only `keep_above` does);
+        else 1, which searches all labels and tests nothing. Other clauses of `keep_above` are not tested.
+    test_share : float
+        The share of the labels on which clauses are tested. With at least 40 examples each is searched or tested as a whole, and the test is of examples as well as of atoms.
     bottom_limit : int
         The most literals of a bottom clause.
     limit : int, optional
@@ -182,7 +192,7 @@ class ILP(Relearning):
     relearned_ : estimator or None
         With `then` the learner that learned weights; `relearned_.run_` is its own run.
     theory_ : pyarrow.Table
-        `clause` (text), `positives`, `negatives`, `score`, `seed` (the atom), in the order in which they were found.
+        `clause` (text), `positives`, `negatives`, `score`, `p_value` (None if not tested), `seed` (the atom), in the order in which they were found.
     candidates_ : pyarrow.Table
         The same for all clauses that were found, with `in_theory`.
     bias_ : Bias
@@ -191,6 +201,8 @@ class ILP(Relearning):
         The parameters that were used.
     n_nodes_, n_seeds_, n_cut_ : int
         Clauses that were scored; seeds; those of them whose search met as many clauses as `nodes` allows: more may bring better ones.
+    n_unconfirmed_ : int
+        Clauses that are not in the theory because they failed the test.
     seconds_ : dict of str to float
         Wall time of `opening`, `searching` and `keeping`.
     run_ : int
@@ -230,6 +242,7 @@ class ILP(Relearning):
     parameters_: ILPParameters
     n_nodes_: int
     n_seeds_: int
+    n_unconfirmed_: int
     seconds_: dict[str, float]
     run_: int
     found_: Model
@@ -274,6 +287,8 @@ class ILP(Relearning):
         distinct: Annotated[Distinct, Option("what makes two clauses one", panel=CLAUSES)] = "clause",
         order: InOrder = "file",
         random_state: Seed = None,
+        significance: Significance | None = None,
+        test_share: TestShare = 1 / 3,
         bottom_limit: BottomLimit = 2000,
         limit: int | None = None,
         keep_coverage: Annotated[
@@ -287,6 +302,7 @@ class ILP(Relearning):
         self.min_lift = min_lift
         self.keep_above, self.explore, self.above_seed, self.distinct = keep_above, explore, above_seed, distinct
         self.order, self.random_state = order, random_state
+        self.significance, self.test_share = significance, test_share
         self.bottom_limit, self.limit, self.keep_coverage = bottom_limit, limit, keep_coverage
         self.then = then
 
@@ -320,10 +336,18 @@ class ILP(Relearning):
         return [
             ("search", scored),
             ("theory", theory),
+            *self._test_facts(),
             ("candidates", counted(len(self.candidates_), "clause")),
             *self._relearning_facts(),
             ("seconds", ", ".join(f"{stage} {seconds:.3f}" for stage, seconds in self.seconds_.items())),
         ]
+
+    def _test_facts(self) -> list[tuple[str, str]]:
+        """Return what became of the test, in words."""
+        if self.parameters_.significance < 1:
+            tested = self.n_unconfirmed_ + len(self.theory_)
+            return [("tested", f"{counted(tested, 'clause')}, {self.n_unconfirmed_:,} of them may be chance")]
+        return [("tested", "no")]
 
     @property
     def model(self) -> Model:
@@ -336,7 +360,7 @@ class ILP(Relearning):
         Returns
         -------
         Table
-            `clause` (text), `positives`, `negatives`, `score`, `seed`, `in_theory`; the view `sqlrl.found_clauses` has them too. Where `then` learned
+            `clause` (text), `positives`, `negatives`, `score`, `p_value`, `seed`, `in_theory`; the view `sqlrl.found_clauses` has them too. Where `then` learned
             weights the table of that learner: `clause`, `weight`, `hard`, `support`, `id`, the strongest first.
 
         Raises
@@ -438,7 +462,7 @@ class ILP(Relearning):
         BiasWarning
             Predicates that the modes do not reach, or of which there is no fact around any seed.
         NothingFoundWarning
-            No clause is acceptable; says what stopped most of them.
+            No clause is acceptable, or none of those that are passes the test; says what stopped most of them.
         LittleFoundWarning
             The theory covers less than half of the positive atoms, and no others are kept; names the parameter to change.
         PassedOverWarning
@@ -456,13 +480,16 @@ class ILP(Relearning):
             truth = session.source.truth
             _check_labels(truth, bias.head.predicate)
             positives = int(truth.sum())
+            if resume is not None and self.significance is None and "significance" not in session.parameters(resume):
+                given["significance"] = 1.0  # the run began before clauses were tested
             parameters = resolved(given, bias.settings, positives, int((~truth).sum()))
-            stored = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
+            induction = Induction(session.source, bias, parameters, session.components)
+            _check_parts(induction, parameters)
+            stored = {"bias": format_bias(bias), "limit": self.limit, **_recorded(parameters)}
             fit = Fit(
-                session, "ILP", stored, parameters.seed, options, stage="searching positive atoms", total=positives, things="clauses",
+                session, "ILP", stored, parameters.seed, options, stage="searching positive atoms", total=induction.positives, things="clauses",
                 where=Phrase("`from sqlrl.found_clauses` shows them in SQL, db.models[-1] is their model"), part="searching", since=clock,
             )  # fmt: skip
-            induction = Induction(session.source, bias, parameters, session.components)
             if fit.saved is not None:
                 induction.go_on(fit.saved.arrays)
             fit.lap("opening")
@@ -527,6 +554,7 @@ class ILP(Relearning):
             range(len(found)), [format_formula(x) for x in formulas], [1 + sum(map(len, body)) for body in bodies],
             [x.positives for x in found], [x.negatives for x in found], [x.score for x in found],
             [i in theory for i in range(len(found))], atoms, [texts[atom] for atom in atoms],
+            [induction.p_values.get(i) for i in range(len(found))],
         ]  # fmt: skip
         arrays = [pa.array(x, field.type) for x, field in zip(columns, CANDIDATE_SCHEMA, strict=True)]
         candidates = pa.Table.from_arrays(arrays, schema=CANDIDATE_SCHEMA)
@@ -548,15 +576,22 @@ class ILP(Relearning):
 
         def set_attributes() -> None:
             self.model_, self.bias_, self.parameters_, self.run_ = model, bias, parameters, fit.run
-            shown_as = ["clause", "positives", "negatives", "score", "seed"]
+            shown_as = ["clause", "positives", "negatives", "score", "p_value", "seed"]
             found = candidates.rename_columns([{"atom_name": "seed"}.get(x, x) for x in candidates.column_names])
             self.candidates_ = found.select([*shown_as, "in_theory"])
             self.theory_ = found.take(pa.array(induction.theory, pa.int64())).select(shown_as)
             self.n_nodes_, self.n_seeds_, self.n_cut_ = induction.nodes, induction.seeds, induction.cut
+            self.n_unconfirmed_ = len(induction.unconfirmed)
             self.seconds_, self.found_, self.relearned_ = fit.seconds, model, None
             self.interrupted_ = status != DONE
 
         return set_attributes
+
+
+def _recorded(parameters: ILPParameters) -> dict[str, object]:
+    """Return the parameters as a run keeps them: where nothing is tested without those of the test, which earlier runs do not have."""
+    left_out = ("significance", "test_share") if parameters.significance == 1 else ()
+    return {name: value for name, value in vars(parameters).items() if name not in left_out}
 
 
 # ---- what is refused, and what is said where nothing is found ----------------------------------------
@@ -593,6 +628,18 @@ def _check_labels(truth: BoolArray, target: str) -> None:
         )
 
 
+def _check_parts(induction: Induction, parameters: ILPParameters) -> None:
+    """Refuse a test without positive and negative atoms both to search and to test on."""
+    if parameters.significance == 1:
+        return
+    for part, (atoms, positives) in {"searched": induction.seen, "tested on": induction.tested}.items():
+        if not 0 < positives < atoms:
+            raise InputError(
+                f"{Parameter('significance', parameters.significance)} divides the labels by {Parameter('test_share', parameters.test_share)}, and of the part that is {part} "
+                f"{counted(positives, 'atom')} of {atoms:,} {'is' if positives == 1 else 'are'} positive: that is too few to tell clauses from chance; {Parameter('significance', 1)} tests nothing"
+            )
+
+
 def _is_of_all(formula: Formula) -> bool:
     """Tell whether a formula is an atom without constants, whose variables differ: it is about all atoms of its predicate."""
     if not isinstance(formula, Atom):
@@ -620,6 +667,9 @@ def _little_found(induction: Induction, parameters: ILPParameters) -> str | None
     covered, positives, atoms = induction.covered()
     # With `keep_above` the model has other clauses besides, which may cover the rest.
     if 2 * covered >= positives or parameters.keep_above is not None:
+        return None
+    if parameters.significance < 1 and induction.theory:
+        # Where clauses are tested a theory says what is sure, not why all are positive.
         return None
     text = f"the theory covers {covered:,} of {counted(positives, 'positive atom')}"
     if induction.missed.total():
@@ -652,6 +702,14 @@ def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
         return (
             f"no clause is acceptable: from {counted(induction.seeds, 'seed')} the modes reach no fact at all. Check that the facts of "
             f"{', '.join(induction.predicates)} name constants of the target's positive atoms"
+        )
+    if lost := induction.unconfirmed:
+        atoms, positives = induction.tested
+        least = min(induction.p_values[i] for i in lost)
+        return (
+            f"no clause is kept: on {counted(atoms, 'atom')} that were not searched, {positives:,} of them positive, none of {counted(len(lost), 'clause')} that were found covers "
+            f"more positive ones than it may by chance (the least p-value is {least:.2g}, above {Parameter('significance', Written(_short(parameters.significance)))}). `from sqlrl.found_clauses` shows "
+            f"them; more labels can tell, and {Parameter('significance', 1)} keeps all that are found on all labels"
         )
     if not induction.missed.total():
         bar = (
