@@ -440,6 +440,10 @@ class GroundingLimitError(SqlrlError):
     """Grounding would exceed the limit; the message names the clause and the estimate."""
 
 
+class TimeLimitError(SqlrlError):
+    """A search would take more time than it may, by what it has done in its first minute; the message names what shortens it."""
+
+
 class CountOverflowError(SqlrlError):
     """A count does not fit into 128 bits (in SQL) or 64 bits (in numpy); the message names the clause."""
 

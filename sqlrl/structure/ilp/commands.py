@@ -163,6 +163,16 @@ class Induction:
         return self._positives
 
     @property
+    def left(self) -> int:
+        """How many positive atoms may still become seeds."""
+        return int(self._left.sum())
+
+    @property
+    def planned(self) -> int:
+        """How many positive atoms are searched at the most."""
+        return min(self._positives, MOST_RANKED) if self.ranks else self._positives
+
+    @property
     def seen(self) -> tuple[int, int]:
         """How many atoms, and how many positive ones, the search sees."""
         return int(self._visible.sum()), self._positives
@@ -312,6 +322,8 @@ class Induction:
         # Twice as many are searched together each time, as long as none is covered before its turn, which wastes its search.
         most = 1
         for facts, seeds in self._seeds(left):
+            if not self.seeds and not self.passed_over:
+                self._check_bottoms(facts, seeds)
             # `induce` scores by what is left, so that nothing can be searched before its turn.
             alone = self._parameters.command == "induce"
             while seeds := [(place, seed) for place, seed in seeds if left[seed]]:
@@ -332,6 +344,24 @@ class Induction:
                         yield seed, bottom, outcome
                 if not alone:
                     most = min(2 * used, _TOGETHER) if used == len(some) else used
+
+    def _check_bottoms(self, facts: Saturated, seeds: Sequence[tuple[int, int]]) -> None:
+        """Refuse a search before it begins if most of the seeds that come first have too large bottom clauses, whose sizes are known now."""
+        sizes = np.bincount(facts.seed, minlength=len(seeds))
+        first: GroundingLimitError | None = None
+        too_large = 0
+        for place, seed in seeds:
+            # Facts can be fewer literals, not more.
+            if sizes[place] <= self._parameters.bottom_limit:
+                continue
+            try:
+                self._bottoms.of(facts, place, self._source.arguments[seed])
+            except GroundingLimitError as error:
+                first, too_large = first or error, too_large + 1
+            if first is not None and 2 * too_large > len(seeds) > 1:
+                raise GroundingLimitError(
+                    f"most positive atoms could be no seeds, of the first {len(seeds)} more than half: {first}"
+                )
 
     def _seeds(self, left: BoolArray) -> Iterator[tuple[Saturated, list[tuple[int, int]]]]:
         """Yield facts around some of the positive atoms that are left, with the place of each one's own, and the atom."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -20,13 +21,14 @@ from sqlrl.errors import (
     Parameter,
     PassedOverWarning,
     Phrase,
+    TimeLimitError,
     UnsupportedError,
     Written,
     warn,
 )
 from sqlrl.ground.network import BoolArray
 from sqlrl.learn.fitted import call, parameters_html
-from sqlrl.learn.parameters import Option, check_database, fit_options
+from sqlrl.learn.parameters import Option, check_database, declarations, fit_options
 from sqlrl.learn.settings import InOrder, Seed
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
@@ -38,9 +40,10 @@ from sqlrl.report import Table
 from sqlrl.slips import no_name
 from sqlrl.structure.ilp.bottom import check_reach
 from sqlrl.structure.ilp.clauses import ClauseWriter, as_rules
-from sqlrl.structure.ilp.commands import Induction, SeedReport
+from sqlrl.structure.ilp.commands import MOST_RANKED, Induction, SeedReport
 from sqlrl.structure.ilp.settings import (
     CLAUSES,
+    DAY,
     FALLBACKS,
     SPARSE,
     BottomLimit,
@@ -60,13 +63,14 @@ from sqlrl.structure.ilp.settings import (
     Noise,
     Significance,
     TestShare,
+    TimeLimit,
     resolved,
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
 from sqlrl.training.fit import DONE, Fit, SetAttributes, nothing
 from sqlrl.training.induction import InductionSession
 from sqlrl.training.learning import TrainingDatabase
-from sqlrl.wording import counted
+from sqlrl.wording import both_numbers, counted
 
 if TYPE_CHECKING:
     from sqlrl.learn.fitted import WeightLearner
@@ -91,6 +95,9 @@ CANDIDATE_SCHEMA = pa.schema(
 
 COVERAGE_SCHEMA = pa.schema([("candidate", pa.int64()), ("atom", pa.int64())])
 """What found clauses cover as `sqlrl.coverage` keeps it, but for the run."""
+
+ESTIMATED_AFTER = 60.0
+"""Seconds after which the time of a whole search is estimated."""
 
 SHOWN = 10
 """How many clauses a notebook shows."""
@@ -176,6 +183,8 @@ class ILP(Relearning):
     limit : int, optional
         The most bindings that are kept of components of bodies (10 million), and the most facts around seeds. What has more is counted
         without being kept; a clause that can only be evaluated through it is passed over with its refinements, and a warning says so.
+    time_limit : float
+        The most seconds that the search may take, a day by default: if it would take more, by what it has done in its first minute, it stops then, and a TimeLimitError says what shortens it.
     keep_coverage : bool
         Keep the coverage of all clauses that were found in `sqlrl.coverage`, not only that of the theory.
     then : estimator, optional
@@ -291,6 +300,7 @@ class ILP(Relearning):
         test_share: TestShare = 1 / 3,
         bottom_limit: BottomLimit = 2000,
         limit: int | None = None,
+        time_limit: TimeLimit = DAY,
         keep_coverage: Annotated[
             bool, Option("keep what all clauses cover in sqlrl.coverage, not only those of the theory", panel=CLAUSES)
         ] = False,
@@ -304,6 +314,7 @@ class ILP(Relearning):
         self.order, self.random_state = order, random_state
         self.significance, self.test_share = significance, test_share
         self.bottom_limit, self.limit, self.keep_coverage = bottom_limit, limit, keep_coverage
+        self.time_limit = time_limit
         self.then = then
 
     def __repr__(self) -> str:
@@ -455,7 +466,9 @@ class ILP(Relearning):
         UnsupportedError
             A mode for bodies is of the target.
         GroundingLimitError
-            The bottom clauses, or the facts around them, of all seeds are too many; names the mode.
+            The bottom clauses, or the facts around them, of all seeds are too many, or the bottom clauses of most that come first; names the mode.
+        TimeLimitError
+            The search would take more time than `time_limit`. What its first minute has found is kept, and it can be resumed if it was saved.
 
         Warns
         -----
@@ -474,6 +487,7 @@ class ILP(Relearning):
         check_database(db)
         bias = db.advanced.learning.induction_bias(target, self._bias(target))
         _check_bodies(bias)
+        declarations(type(self))["time_limit"].check(self.time_limit)
         parameters = resolved(given, bias.settings)
         unreached = {found.predicate for found in check_reach(bias, parameters.depth)}
         with db.advanced.learning.induction(target, bias, examples=examples, limit=self.limit) as session:
@@ -487,19 +501,23 @@ class ILP(Relearning):
             _check_parts(induction, parameters)
             stored = {"bias": format_bias(bias), "limit": self.limit, **_recorded(parameters)}
             fit = Fit(
-                session, "ILP", stored, parameters.seed, options, stage="searching positive atoms", total=induction.positives, things="clauses",
+                session, "ILP", stored, parameters.seed, options, stage="searching positive atoms", total=induction.planned, things="clauses",
                 where=Phrase("`from sqlrl.found_clauses` shows them in SQL, db.models[-1] is their model"), part="searching", since=clock,
             )  # fmt: skip
             if fit.saved is not None:
                 induction.go_on(fit.saved.arrays)
             fit.lap("opening")
-            gone = 0
+            gone, before = 0, induction.positives - induction.left
+            checked = False
 
             def report(seed: SeedReport) -> None:
                 """Take a seed: positive atoms that it leaves behind are done."""
-                nonlocal gone
+                nonlocal gone, checked
                 more, gone = seed.positives - seed.left - gone, seed.positives - seed.left
                 fit.step(seed, seed.done, state=induction.state, so_far=nothing, advance=more)
+                if not checked and seed.seconds >= ESTIMATED_AFTER:
+                    checked = True
+                    _check_time(self.time_limit, seed.seconds, gone - before, induction.planned - gone, parameters)
 
             def keep(_: Callable[[], None], status: str) -> SetAttributes:
                 return self._keep(session, induction, bias, parameters, fit, status)
@@ -628,6 +646,24 @@ def _check_labels(truth: BoolArray, target: str) -> None:
         )
 
 
+def _check_time(limit: float, seconds: float, done: int, left: int, parameters: ILPParameters) -> None:
+    """Refuse a search that would take too long, given how many positive atoms were searched in some seconds and how many are left."""
+    needed = seconds / max(done, 1) * left
+    if needed <= limit:
+        return
+    hours, most = both_numbers(needed / 3600, limit / 3600)
+    rank = (
+        ""
+        if parameters.command == "rank"
+        else f"{Parameter('command', 'rank')}, which searches at most {MOST_RANKED} positive atoms, "
+    )
+    raise TimeLimitError(
+        f"the search would take about {hours} hours more, by the {counted(done, 'positive atom')} of {done + left:,} that it took {seconds:.0f} s to search: more than the {most} hours that "
+        f"{Parameter('time_limit', Written(f'{limit:g}'))} allows. Try {rank}a lower {Parameter('nodes', Written(f'{parameters.nodes:,}'))} or {Parameter('clause_length', parameters.clause_length)}, fewer {Parameter('examples')}, or "
+        f"let it take its time with {Parameter('time_limit', Written(f'{math.ceil(2 * needed)}'))}"
+    )
+
+
 def _check_parts(induction: Induction, parameters: ILPParameters) -> None:
     """Refuse a test without positive and negative atoms both to search and to test on."""
     if parameters.significance == 1:
@@ -705,10 +741,10 @@ def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
         )
     if lost := induction.unconfirmed:
         atoms, positives = induction.tested
-        least = min(induction.p_values[i] for i in lost)
+        least, greatest = both_numbers(min(induction.p_values[i] for i in lost), parameters.significance)
         return (
             f"no clause is kept: on {counted(atoms, 'atom')} that were not searched, {positives:,} of them positive, none of {counted(len(lost), 'clause')} that were found covers "
-            f"more positive ones than it may by chance (the least p-value is {least:.2g}, above {Parameter('significance', Written(_short(parameters.significance)))}). `from sqlrl.found_clauses` shows "
+            f"more positive ones than it may by chance (the least p-value is {least}, above {Parameter('significance', Written(greatest))}). `from sqlrl.found_clauses` shows "
             f"them; more labels can tell, and {Parameter('significance', 1)} keeps all that are found on all labels"
         )
     if not induction.missed.total():
