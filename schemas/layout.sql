@@ -421,7 +421,8 @@ CREATE TABLE "candidate" (
     "score" DOUBLE NOT NULL,
     "in_theory" BOOLEAN NOT NULL,
     "atom" BIGINT NOT NULL,
-    "atom_name" VARCHAR NOT NULL
+    "atom_name" VARCHAR NOT NULL,
+    "p_value" DOUBLE
 );
 COMMENT ON TABLE "candidate" IS 'Clauses that a run of ILP found: its theory, and the clauses that it kept besides.';
 COMMENT ON COLUMN "candidate"."run" IS 'Run.';
@@ -434,6 +435,7 @@ COMMENT ON COLUMN "candidate"."score" IS 'Its score when it was found; with the 
 COMMENT ON COLUMN "candidate"."in_theory" IS 'True if it is in the theory.';
 COMMENT ON COLUMN "candidate"."atom" IS 'The seed: the positive atom in whose bottom clause it was found first.';
 COMMENT ON COLUMN "candidate"."atom_name" IS 'That atom with its constants.';
+COMMENT ON COLUMN "candidate"."p_value" IS 'The chance that a clause covers as many positive atoms of the part that was not searched, beyond those of clauses kept before it, times the number of clauses that were tested; NULL if it was not tested.';
 
 CREATE TABLE "coverage" (
     "run" INTEGER NOT NULL,
@@ -935,7 +937,7 @@ COMMENT ON COLUMN "added_clauses"."delta_n" IS 'True groundings in the observed 
 COMMENT ON COLUMN "added_clauses"."id" IS 'Id of the clause within the model of the run.';
 
 CREATE VIEW "found_clauses" AS
-SELECT clause, positives, negatives, score, in_theory, atom_name AS seed, literals, candidate AS id, run
+SELECT clause, positives, negatives, score, p_value, in_theory, atom_name AS seed, literals, candidate AS id, run
 FROM candidate
 WHERE run = (SELECT max(run) FROM candidate)
 ORDER BY in_theory DESC NULLS LAST, score DESC NULLS LAST, positives DESC NULLS LAST, id ASC NULLS LAST;
@@ -944,6 +946,7 @@ COMMENT ON COLUMN "found_clauses"."clause" IS 'The clause as text.';
 COMMENT ON COLUMN "found_clauses"."positives" IS 'Positive atoms that it covers.';
 COMMENT ON COLUMN "found_clauses"."negatives" IS 'Negative atoms that it covers.';
 COMMENT ON COLUMN "found_clauses"."score" IS 'Its score when it was found.';
+COMMENT ON COLUMN "found_clauses"."p_value" IS 'The chance that a clause covers as many positive atoms of the part that was not searched, beyond those of clauses kept before it, times the number of clauses that were tested; NULL if it was not tested.';
 COMMENT ON COLUMN "found_clauses"."in_theory" IS 'True if it is in the theory.';
 COMMENT ON COLUMN "found_clauses"."seed" IS 'The positive atom in whose bottom clause it was found first.';
 COMMENT ON COLUMN "found_clauses"."literals" IS 'Number of its literals, with the head.';

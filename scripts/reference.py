@@ -490,6 +490,7 @@ REMEDIES: Mapping[str, str] = {
     "MemoryLimitError": "Do what the message says for the clause that it names, or raise `memory_limit`.",
     "GroundingLimitError": "Narrow the clause that the message names, or give a larger `limit=`. `db.count` shows sizes before grounding.",
     "MissingAtomError": "List the atom that the message names in the scope of its predicate, or say what it is: `missing='open'` or `missing='false'`.",
+    "TimeLimitError": "Change what the message names, such as lower `nodes`, or give a larger `time_limit=`. What the first minute has found is kept.",
     "CountOverflowError": "Split the clause that the message names, or restrict its variables.",
     "InfeasibleError": "One of the ground clauses that the message shows is wrong, or the evidence is: soften it with a weight, or mend the data.",
     "NotFittedError": "Call `fit` first.",

@@ -470,6 +470,10 @@ class MissingAtomError(InputError):
         super().__init__(problem)
 
 
+class TimeLimitError(SqlrlError):
+    """A search would take more time than it may, by what it has done in its first minute; the message names what shortens it."""
+
+
 class CountOverflowError(SqlrlError):
     """A count does not fit into 128 bits (in SQL) or 64 bits (in numpy); the message names the clause."""
 

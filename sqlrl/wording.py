@@ -55,4 +55,27 @@ def in_bytes(size: int) -> str:
     return f"{value:.1f} {_UNITS[unit]}" if unit and value < 10 and value % 1 else f"{value:,.0f} {_UNITS[unit]}"
 
 
+def both_in_bytes(size: int, other: int) -> tuple[str, str]:
+    """Return two sizes of memory in as many digits as show that they differ, where they do."""
+    found = in_bytes(size), in_bytes(other)
+    apart = found[0] != found[1]
+    if apart and found[0].split()[1] != found[1].split()[1]:
+        # 1,000 kB and 1.0 MB are the same to two digits.
+        apart = 10 * max(size, other) > 11 * min(size, other)
+    if apart or size == other:
+        return found
+    unit = min((len(str(min(size, other))) - 1) // 3, len(_UNITS) - 1)
+    for digits in range(1, 3 * unit):
+        one, two = (f"{each / 1000**unit:,.{digits}f} {_UNITS[unit]}" for each in (size, other))
+        if one != two:
+            return one, two
+    return f"{size:,} bytes", f"{other:,} bytes"
+
+
+def both_numbers(number: float, other: float) -> tuple[str, str]:
+    """Return two numbers that differ, in as many digits as show that they do, two at the least."""
+    found = next((pair for n in range(2, 18) if (pair := (f"{number:.{n}g}", f"{other:.{n}g}"))[0] != pair[1]), None)
+    return found or (f"{number:.2g}", f"{other:.2g}")
+
+
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")

@@ -12,7 +12,7 @@ from sqlrl.ground.counts import check_limit, enumerations, rule_place, shape_wor
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import Budget
 from sqlrl.plan.grounding import ground, open_literals
-from sqlrl.wording import counted, in_bytes
+from sqlrl.wording import both_in_bytes, counted, in_bytes
 
 ENTRY_BYTES = 285
 """What an atom or a literal of a network takes at the worst moment of grounding and solving it, where ground clauses or blocks join
@@ -70,6 +70,9 @@ def check_memory(extent: Extent, atoms: int) -> int:
     """Return about how many bytes a network will take, or raise a MemoryLimitError before anything is grounded."""
     program = extent.program
     each, most = entry_bytes(program), most_entries(program)
+    if atoms > most:
+        # Nothing has to be counted for that.
+        raise refusal(program, atoms, atoms * each)
     sizes = network_sizes(extent, most=max(most - atoms, 0))
     # Joins enumerate too much: count ground clauses as they are, without a row leaving the database, if not too many.
     if atoms + sum(size.literals for size in sizes) > most:
@@ -85,8 +88,8 @@ def check_memory(extent: Extent, atoms: int) -> int:
 
 def memory_budget(program: Program, atoms: int = 0) -> Budget:
     """Return the budget of a network that may be as large as memory allows: more is a MemoryLimitError, whatever counts said."""
-    most = most_entries(program)
-    return Budget(most, lambda: refusal(program, atoms, (most + 1) * entry_bytes(program)))
+    # What takes more was met on the way: nobody knows how much all of it would take.
+    return Budget(most_entries(program), lambda: refusal(program, atoms, None))
 
 
 def check_found(program: Program, examples: int) -> int:
@@ -100,22 +103,29 @@ def check_found(program: Program, examples: int) -> int:
     return left
 
 
-def refusal(program: Program, atoms: int, size: int, largest: ShapeSize | None = None) -> SqlrlError:
-    """Return the error that a network of some atoms takes too much memory, with the shape that has the most ground clauses."""
+def refusal(program: Program, atoms: int, size: int | None, largest: ShapeSize | None = None) -> SqlrlError:
+    """Return the error that a network of some atoms takes too much memory, about `size` if that is known, with the shape that has the most ground clauses."""
     memory = program.engine.memory
     place = ""
     if largest is not None and largest.clause is not None and largest.literals > atoms:
         where = rule_place(program, program.feature_of[largest.clause])
         place = f"{where} has {counted(largest.clauses, 'ground clause')} ({shape_words(program, largest.use)}), which with "
     what = "a memory limit" if memory.given else "the memory of this machine"
-    enough = memory.enough(size) // 10**9
+    # Twice as much is the next thing to try where nobody knows.
+    needed = 2 * memory.arrays if size is None else size
+    enough = memory.enough(needed) // 10**9
+    if size is None:
+        takes = f"and their ground clauses take more than the {in_bytes(memory.arrays)}"
+    else:
+        would, may = both_in_bytes(size, memory.arrays)
+        takes = f"would take about {would}, more than the {may}"
     rounds = (
         f", predict with {Parameter('method', 'cutting-plane', 'predict({})')}, which grounds only what is needed"
         if place
         else ""
     )
     return MemoryLimitError(
-        f"{place}{counted(atoms, 'query atom')} would take about {in_bytes(size)}, more than the {in_bytes(memory.arrays)} that {what} of "
+        f"{place}{counted(atoms, 'query atom')} {takes} that {what} of "
         f"{in_bytes(memory.limit)} leaves to them: pass fewer {Parameter('examples')}, give a predicate that is predicted a scope{rounds}, or allow more, "
         f"{Parameter('memory_limit', f'{enough}GB', 'connect({})')}."
     )

@@ -51,7 +51,7 @@ class TargetSource:
             )
         self.truth: BoolArray = truth.to_numpy().astype(np.bool_)
         self.atoms: IntArray = _integers(data, "atom")
-        self._example = _integers(data, "example")
+        self.examples: IntArray = _integers(data, "example")
         columns = [_integers(data, f"a{i}") for i in range(bias.head.arity)]
         self.arguments: IntArray = np.array(columns, dtype=np.int64).T.reshape(len(data), bias.head.arity)
         self.predicates = bias.predicates()
@@ -61,7 +61,7 @@ class TargetSource:
             components,
             self.predicates,
             self.arguments,
-            self._example,
+            self.examples,
             limit=limit,
             pass_over=True,
         )
@@ -70,7 +70,7 @@ class TargetSource:
         """Return the facts around seeds."""
         engine, layout = self._program.engine, self._program.layout
         return saturate(
-            engine, layout, self._bias, self.arguments[seeds], self._example[seeds], depth, limit=self._limit
+            engine, layout, self._bias, self.arguments[seeds], self.examples[seeds], depth, limit=self._limit
         )
 
     def evaluate(self, layer: Sequence[Component], *, keep: bool = True) -> ComponentCounts:
@@ -114,6 +114,11 @@ class InductionSession(LearnerRun):
     def atom_texts(self, atoms: Sequence[int]) -> Mapping[int, str]:
         """Return atoms as text, by id."""
         return atom_texts(self._program, np.unique(np.array(atoms, dtype=np.int64)))
+
+    def parameters(self, run: int) -> Mapping[str, Any]:
+        """Return the parameters of an earlier run; none if there is no such run."""
+        row = self._records.run(run)
+        return {} if row is None else row["parameters"]
 
     def passed_over(self) -> str | None:
         """Say which clauses could not be evaluated; None if all could be."""

@@ -53,7 +53,7 @@ def test_the_theory_is_printed_and_the_model_saved(run: Run, family: Path) -> No
     assert done.code == 0, done.err
     title, header, _, row = done.out.strip().splitlines()
     assert title == "theory"
-    assert header.split() == ["clause", "positives", "negatives", "score", "seed"]
+    assert header.split() == ["clause", "positives", "negatives", "score", "p_value", "seed"]
     clause = "parent(p1, p3) ^ parent(p3, p2) => grandparent(p1, p2)"
     assert row.startswith(clause)
     assert "clauses scored, 1 clause, 1 in the theory" in done.err
@@ -76,7 +76,7 @@ def test_json_rows_are_all_clauses(run: Run, family: Path) -> None:
     options = ["--explore", "--noise", "100", "--keep-above", "0.01", "--command", "induce_max", "--json"]
     done = run("learn", family / "family.duckdb", "--learner", "ilp", "--query", "grandparent", *options)
     assert done.code == 0, done.err
-    query = "select clause, positives, negatives, score, seed, in_theory from sqlrl.found_clauses"
+    query = "select clause, positives, negatives, score, p_value, seed, in_theory from sqlrl.found_clauses"
     assert run("sql", family / "family.duckdb", query, "--json").rows() == done.rows()
     assert {row["in_theory"] for row in done.rows()} == {True, False}
 

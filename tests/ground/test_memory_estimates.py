@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,17 @@ import pytest
 import sqlrl
 from sqlrl.engine.memory import PROCESS, WORKING, Memory, machine_memory
 from sqlrl.errors import MemoryLimitError, SqlrlError
+from sqlrl.ground import memory as memory_module
 from sqlrl.ground.grounding import ground_network
-from sqlrl.ground.memory import ENTRY_BYTES, SINGLE_BYTES, check_memory, entry_bytes, network_sizes
+from sqlrl.ground.memory import (
+    ENTRY_BYTES,
+    SINGLE_BYTES,
+    ShapeSize,
+    check_memory,
+    entry_bytes,
+    memory_budget,
+    network_sizes,
+)
 from sqlrl.ground.pipeline import Pipeline, plans
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rows import AtomIndex
@@ -82,6 +92,33 @@ def test_what_is_said_to_fit_fits(model: str) -> None:
     program.engine.memory = Memory(PROCESS + WORKING + atoms * entry_bytes(program) - 1, given=True)
     with pytest.raises(MemoryLimitError, match=r"more than the .* that a memory limit of .* leaves to them"):
         ground_network(extent)
+
+
+@pytest.mark.parametrize("model", ["units", "pairs", "quantified"])
+def test_atoms_that_do_not_fit_are_refused_before_ground_clauses_are_counted(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> list[ShapeSize]:
+        raise AssertionError("ground clauses were counted")
+
+    monkeypatch.setattr(memory_module, "network_sizes", never)
+    program = program_of(model, 9)
+    atoms = 41
+    program.engine.memory = Memory(PROCESS + WORKING + atoms * entry_bytes(program) - 1, given=True)
+    with pytest.raises(MemoryLimitError) as caught:
+        check_memory(Extent(program), atoms)
+    # Both numbers are shown in as many digits as tell them apart.
+    (would, may) = re.findall(r"would take about (.*?), more than the (.*?) that", str(caught.value))[0]
+    assert would != may
+
+
+def test_what_is_too_much_on_the_way_names_no_size_that_nobody_knows() -> None:
+    program = program_of("pairs", 9)
+    program.engine.memory = Memory(10**9)
+    with pytest.raises(
+        MemoryLimitError, match=r"^9 query atoms and their ground clauses take more than the 500 MB that"
+    ):
+        memory_budget(program, 9).take(10**9)
 
 
 # ---- by the verbs ------------------------------------------------------------------------------------

@@ -23,8 +23,9 @@ from sqlrl.logic.bias import CONSTANT, Bias
 from sqlrl.logic.components import BodyLiteral, Component, Components
 from sqlrl.structure.ilp.beam import Beam
 from sqlrl.structure.ilp.bottom import BottomClause, BottomClauses
+from sqlrl.structure.ilp.chance import Trial, divided, undivided
 from sqlrl.structure.ilp.covers import Bits, CoverageSource, Covers, Forms, counted_bits, packed, unpacked
-from sqlrl.structure.ilp.ranking import costs, rank
+from sqlrl.structure.ilp.ranking import costs, gains, rank
 from sqlrl.structure.ilp.scores import Scorer, likelihood_m
 from sqlrl.structure.ilp.search import (
     BottomSearch,
@@ -96,19 +97,35 @@ class Induction:
         self._covers, self._forms = Covers(source), Forms(components or Components(bias.head.arity), arity)
         self._bottoms = BottomClauses(bias, source.predicates, parameters.bottom_limit)
         self._truth = source.truth
-        self._positive, self._negative = packed(self._truth[None])[0], packed(~self._truth[None])[0]
-        prior = float(self._truth.mean())
+        # What the search does not see is what its clauses are tested on.
+        self._division = (
+            divided(self._truth, source.examples, parameters.test_share, parameters.seed)
+            if parameters.significance < 1
+            else undivided(self._truth)
+        )
+        self._visible = ~self._division.tested
+        self._true_seen = self._truth & self._visible
+        self._positives = int(self._true_seen.sum())
+        self._true = packed(self._truth[None])[0]
+        self._positive, self._negative = (
+            packed(some[None])[0] for some in (self._true_seen, ~self._truth & self._visible)
+        )
+        prior = float(self._truth[self._visible].mean())
         self._scorer = Scorer(parameters.evaluation, prior, None if parameters.m == "likelihood" else parameters.m)
         self._heads: dict[Head, Bits] = {}
         self._known: dict[tuple[object, ...], int] = {}
         self._theory: dict[int, None] = {}
         # Of rank: what a theory is chosen from, with the seed that brought it.
         self._pool: dict[tuple[Head, tuple[int, ...]], tuple[Met, int]] = {}
+        # What a description of each costs from which it was chosen.
+        self._costs: dict[tuple[Head, tuple[int, ...]], float] = {}
         # Of induce_max: the best clause of each positive atom, and its score.
         self._chosen = np.full(len(self._truth), -1, dtype=np.int64)
         self._scores = np.full(len(self._truth), -np.inf)
         # Positive atoms that may still become seeds.
-        self._left = self._truth.copy()
+        self._left = self._true_seen.copy()
+        # The corrected p-values of clauses that were tested, by their places in `candidates`; those of a theory are, once the search has ended.
+        self.p_values: dict[int, float] = {}
         # All clauses that were kept, the theory's among them, each once, in the order in which they were met.
         self.candidates: list[FoundClause] = []
         # For each threshold the number of clauses that failed it and none before it.
@@ -138,9 +155,37 @@ class Induction:
     @property
     def theory(self) -> list[int]:
         """The clauses of the theory, as places in `candidates`, in the order in which they were found."""
-        if self._parameters.command == "induce_max":
-            return sorted(set(self._chosen[self._chosen >= 0].tolist()))
-        return list(self._theory)
+        return [i for i in self._found() if self.p_values.get(i, 0.0) <= self._parameters.significance]
+
+    @property
+    def positives(self) -> int:
+        """How many positive atoms the search sees."""
+        return self._positives
+
+    @property
+    def left(self) -> int:
+        """How many positive atoms may still become seeds."""
+        return int(self._left.sum())
+
+    @property
+    def planned(self) -> int:
+        """How many positive atoms are searched at the most."""
+        return min(self._positives, MOST_RANKED) if self.ranks else self._positives
+
+    @property
+    def seen(self) -> tuple[int, int]:
+        """How many atoms, and how many positive ones, the search sees."""
+        return int(self._visible.sum()), self._positives
+
+    @property
+    def unconfirmed(self) -> list[int]:
+        """Clauses that would be in the theory if they had not failed the test."""
+        return [i for i in self._found() if self.p_values.get(i, 0.0) > self._parameters.significance]
+
+    @property
+    def tested(self) -> tuple[int, int]:
+        """How many atoms, and how many positive ones, clauses are tested on."""
+        return int(self._division.tested.sum()), int(self._truth[self._division.tested].sum())
 
     def cover(self, clause: FoundClause) -> BoolArray:
         """Return which target atoms a clause covers, shape (n,)."""
@@ -151,7 +196,7 @@ class Induction:
         """Return how many positive atoms the theory covers, how many there are, and how many atoms."""
         bits = [self._bits(self.candidates[i].head, self.candidates[i].components) for i in self.theory]
         union = np.bitwise_or.reduce(bits) if bits else np.zeros_like(self._positive)
-        return int(counted_bits((union & self._positive)[None])[0]), int(self._truth.sum()), len(self._truth)
+        return int(counted_bits((union & self._true)[None])[0]), int(self._truth.sum()), len(self._truth)
 
     def run(self, report: Callable[[SeedReport], None] | None = None) -> None:
         """Search seed after seed and report each; if all seeds are passed over as too large, the first error is raised."""
@@ -163,12 +208,13 @@ class Induction:
                 best = self._take(seed, bottom, outcome, left)
                 if report is not None:
                     score = None if best is None else best.score
-                    counts = (self.seeds, int(self._truth.sum()), int(left.sum()), outcome.nodes, score)
+                    counts = (self.seeds, self._positives, int(left.sum()), outcome.nodes, score)
                     found = len(self.candidates) + len(self._pool)
                     report(SeedReport(seed, *counts, len(self.theory), found, time.perf_counter() - start))
         finally:
             # Also of what a search that was stopped has found.
             self._rank()
+            self._test()
         if self.passed_over and not self.seeds:
             raise next(iter(self.passed_over.values()))
 
@@ -218,9 +264,53 @@ class Induction:
         self.unmatched = set(state["unmatched"])
         self.passed_over = {seed: GroundingLimitError(text) for seed, text in state["passed_over"]}
 
+    def _found(self) -> list[int]:
+        """Return what the search takes for the theory, in the order in which it was found."""
+        if self._parameters.command == "induce_max":
+            return sorted(set(self._chosen[self._chosen >= 0].tolist()))
+        return list(self._theory)
+
+    def _test(self) -> None:
+        """Test what the search takes for the theory on the atoms that it has not seen."""
+        found = self._found()
+        if not found or not self._division.tested.any():
+            return
+        if not self.ranks:
+            # The clause that says most comes before others that say a part of it; `rank` finds them in this order.
+            bits = np.stack([self._bits(self.candidates[i].head, self.candidates[i].components) for i in found])
+            positives, negatives = (counted_bits(bits & some) for some in (self._positive, self._negative))
+            gain = gains(positives, negatives, self._positives, int(counted_bits(self._negative[None])[0]))
+            found = [found[i] for i in np.argsort(-gain, kind="stable").tolist()]
+        trial = Trial(self._division, self._truth, len(found), self._parameters.significance)
+        for number in found:
+            if number in self.p_values:
+                continue  # it took the place of a clause before it
+            cover = self.cover(self.candidates[number])
+            self.p_values[number] = trial.p_value(cover)
+            if self.p_values[number] <= trial.significance:
+                # In the part that was searched a condition more may have paid that says nothing.
+                trial.keep(self._generalised(number, cover, trial) if self.ranks else cover)
+
+    def _generalised(self, number: int, cover: BoolArray, trial: Trial) -> BoolArray:
+        """Put in place of a clause the one that covers all that it does and gains most on all labels beyond its cost; return what that covers."""
+        clause = self.candidates[number]
+        bits = self._bits(clause.head, clause.components)
+        wider = [key for key in self._costs if not (bits & ~self._bits(*key)).any()]
+        covers = (unpacked(self._bits(*key)[None], len(self._truth))[0] for key in wider)
+        worth = [trial.gain(each) - self._costs[key] for key, each in zip(wider, covers, strict=True)]
+        best = wider[int(np.argmax(worth))]
+        other: BoolArray = unpacked(self._bits(*best)[None], len(self._truth))[0]
+        if best == (clause.head, clause.components) or (value := trial.p_value(other)) > trial.significance:
+            return cover
+        met, seed = self._pool[best]
+        taken = self._add(replace(met, score=max(worth)), best[0], seed)
+        self.p_values[taken] = value
+        self._theory = dict.fromkeys(taken if each == number else each for each in self._theory)
+        return other
+
     def _order(self) -> IntArray:
-        """Return the positive atoms in the order of the search."""
-        order = np.flatnonzero(self._truth)
+        """Return the positive atoms that the search sees, in its order."""
+        order = np.flatnonzero(self._true_seen)
         if self._parameters.order == "shuffle":
             order = np.random.default_rng(self._parameters.seed).permutation(order)
         if self.ranks and len(order) > MOST_RANKED:
@@ -232,6 +322,8 @@ class Induction:
         # Twice as many are searched together each time, as long as none is covered before its turn, which wastes its search.
         most = 1
         for facts, seeds in self._seeds(left):
+            if not self.seeds and not self.passed_over:
+                self._check_bottoms(facts, seeds)
             # `induce` scores by what is left, so that nothing can be searched before its turn.
             alone = self._parameters.command == "induce"
             while seeds := [(place, seed) for place, seed in seeds if left[seed]]:
@@ -252,6 +344,24 @@ class Induction:
                         yield seed, bottom, outcome
                 if not alone:
                     most = min(2 * used, _TOGETHER) if used == len(some) else used
+
+    def _check_bottoms(self, facts: Saturated, seeds: Sequence[tuple[int, int]]) -> None:
+        """Refuse a search before it begins if most of the seeds that come first have too large bottom clauses, whose sizes are known now."""
+        sizes = np.bincount(facts.seed, minlength=len(seeds))
+        first: GroundingLimitError | None = None
+        too_large = 0
+        for place, seed in seeds:
+            # Facts can be fewer literals, not more.
+            if sizes[place] <= self._parameters.bottom_limit:
+                continue
+            try:
+                self._bottoms.of(facts, place, self._source.arguments[seed])
+            except GroundingLimitError as error:
+                first, too_large = first or error, too_large + 1
+            if first is not None and 2 * too_large > len(seeds) > 1:
+                raise GroundingLimitError(
+                    f"most positive atoms could be no seeds, of the first {len(seeds)} more than half: {first}"
+                )
 
     def _seeds(self, left: BoolArray) -> Iterator[tuple[Saturated, list[tuple[int, int]]]]:
         """Yield facts around some of the positive atoms that are left, with the place of each one's own, and the atom."""
@@ -290,7 +400,7 @@ class Induction:
     ) -> list[tuple[int, BottomClause, Outcome]]:
         """Search the bottom clauses of seeds, side by side."""
         positive = packed(left[None])[0] if self._parameters.command == "induce" else self._positive
-        judge = Judge(positive, self._negative, int(self._truth.sum()), self._scorer, self._estimate, self._parameters)
+        judge = Judge(positive, self._negative, self._positives, self._scorer, self._estimate, self._parameters)
         bottoms = [self._bottoms.of(facts, place, self._source.arguments[seed]) for place, seed in seeds]
         search: type[Beam | BottomSearch] = Beam if self.ranks else BottomSearch
         searches = [
@@ -313,7 +423,7 @@ class Induction:
             number = self._add(outcome.best, bottom.head, seed)
             covered = self.cover(self.candidates[number])
             self._theory[number] = None
-            better = covered & self._truth & (self._scores < outcome.best.score)
+            better = covered & self._true_seen & (self._scores < outcome.best.score)
             self._chosen[better], self._scores[better] = number, outcome.best.score
         if self._parameters.command != "induce_max":
             left &= ~covered
@@ -337,7 +447,10 @@ class Induction:
         if not pool:
             return
         cover = sparse.vstack([self._row(*key) for key in pool], "csr")
-        chosen = rank(cover, self._truth, costs([bodies[key] for key in pool]), self._parameters.min_score)
+        seen = np.flatnonzero(self._visible)
+        cost = costs([bodies[key] for key in pool])
+        self._costs = dict(zip(pool, cost.tolist(), strict=True))
+        chosen = rank(cover[:, seen], self._truth[seen], cost, self._parameters.min_score)
         for place, score in zip(chosen.places, chosen.scores, strict=True):
             head, components = pool[place]
             met, seed = self._pool[head, components]
@@ -357,9 +470,8 @@ class Induction:
         key = self._key(head, met.components)
         if key not in self._known:
             bits = self._bits(head, met.components)
-            positives, negatives = (
-                int(counted_bits((bits & some)[None])[0]) for some in (self._positive, self._negative)
-            )
+            covered, positives = (int(counted_bits(x[None])[0]) for x in (bits, bits & self._true))
+            negatives = covered - positives
             self._known[key] = len(self.candidates)
             self.candidates.append(FoundClause(head, met.components, positives, negatives, met.score, seed))
         return self._known[key]

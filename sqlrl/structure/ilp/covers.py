@@ -55,6 +55,11 @@ class CoverageSource(Protocol):
         ...
 
     @property
+    def examples(self) -> IntArray:
+        """The example of each, by its id, shape (n,)."""
+        ...
+
+    @property
     def arguments(self) -> IntArray:
         """The ids of their constants, shape (n, h); column j is of the type of the target's argument j."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -20,13 +21,14 @@ from sqlrl.errors import (
     Parameter,
     PassedOverWarning,
     Phrase,
+    TimeLimitError,
     UnsupportedError,
     Written,
     warn,
 )
 from sqlrl.ground.network import BoolArray
 from sqlrl.learn.fitted import call, parameters_html
-from sqlrl.learn.parameters import Option, check_database, fit_options
+from sqlrl.learn.parameters import Option, check_database, declarations, fit_options
 from sqlrl.learn.settings import InOrder, Seed
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
@@ -38,9 +40,10 @@ from sqlrl.report import Table
 from sqlrl.slips import no_name
 from sqlrl.structure.ilp.bottom import check_reach
 from sqlrl.structure.ilp.clauses import ClauseWriter, as_rules
-from sqlrl.structure.ilp.commands import Induction, SeedReport
+from sqlrl.structure.ilp.commands import MOST_RANKED, Induction, SeedReport
 from sqlrl.structure.ilp.settings import (
     CLAUSES,
+    DAY,
     FALLBACKS,
     SPARSE,
     BottomLimit,
@@ -58,13 +61,16 @@ from sqlrl.structure.ilp.settings import (
     MinScore,
     Nodes,
     Noise,
+    Significance,
+    TestShare,
+    TimeLimit,
     resolved,
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
 from sqlrl.training.fit import DONE, Fit, SetAttributes, nothing
 from sqlrl.training.induction import InductionSession
 from sqlrl.training.learning import TrainingDatabase
-from sqlrl.wording import counted
+from sqlrl.wording import both_numbers, counted
 
 if TYPE_CHECKING:
     from sqlrl.learn.fitted import WeightLearner
@@ -82,12 +88,16 @@ CANDIDATE_SCHEMA = pa.schema(
         ("in_theory", pa.bool_()),
         ("atom", pa.int64()),
         ("atom_name", pa.string()),
+        ("p_value", pa.float64()),
     ]
 )
 """Found clauses as `sqlrl.candidate` keeps them, but for the run."""
 
 COVERAGE_SCHEMA = pa.schema([("candidate", pa.int64()), ("atom", pa.int64())])
 """What found clauses cover as `sqlrl.coverage` keeps it, but for the run."""
+
+ESTIMATED_AFTER = 60.0
+"""Seconds after which the time of a whole search is estimated."""
 
 SHOWN = 10
 """How many clauses a notebook shows."""
@@ -160,12 +170,21 @@ class ILP(Relearning):
     order : {"file", "shuffle"}
         Seeds in the order of the atoms, or in random order.
     random_state : int, optional
-        Seed of that order; None is 0.
+        Seed of that order, and of the part that clauses are tested on; None is 0.
+    significance : float, optional
+        Thousands of clauses are scored, and some of them fit the labels by chance. So a part of the labels is not searched, and the theory keeps a clause only if it
+        covers more positive atoms of that part than chance would, given the clauses kept before it: `p_value`, the chance of that times the number of clauses that are tested, is at
+        most this. By default 0.01 where at least 20 atoms are positive and 20 are not, and neither the bias nor a parameter says when a clause is good enough (see `command`; of "rank" only `keep_above` does);
+        else 1, which searches all labels and tests nothing. Other clauses of `keep_above` are not tested.
+    test_share : float
+        The share of the labels on which clauses are tested. With at least 40 examples each is searched or tested as a whole, and the test is of examples as well as of atoms.
     bottom_limit : int
         The most literals of a bottom clause.
     limit : int, optional
         The most bindings that are kept of components of bodies (10 million), and the most facts around seeds. What has more is counted
         without being kept; a clause that can only be evaluated through it is passed over with its refinements, and a warning says so.
+    time_limit : float
+        The most seconds that the search may take, a day by default: if it would take more, by what it has done in its first minute, it stops then, and a TimeLimitError says what shortens it.
     keep_coverage : bool
         Keep the coverage of all clauses that were found in `sqlrl.coverage`, not only that of the theory.
     then : estimator, optional
@@ -182,7 +201,7 @@ class ILP(Relearning):
     relearned_ : estimator or None
         With `then` the learner that learned weights; `relearned_.run_` is its own run.
     theory_ : pyarrow.Table
-        `clause` (text), `positives`, `negatives`, `score`, `seed` (the atom), in the order in which they were found.
+        `clause` (text), `positives`, `negatives`, `score`, `p_value` (None if not tested), `seed` (the atom), in the order in which they were found.
     candidates_ : pyarrow.Table
         The same for all clauses that were found, with `in_theory`.
     bias_ : Bias
@@ -191,6 +210,8 @@ class ILP(Relearning):
         The parameters that were used.
     n_nodes_, n_seeds_, n_cut_ : int
         Clauses that were scored; seeds; those of them whose search met as many clauses as `nodes` allows: more may bring better ones.
+    n_unconfirmed_ : int
+        Clauses that are not in the theory because they failed the test.
     seconds_ : dict of str to float
         Wall time of `opening`, `searching` and `keeping`.
     run_ : int
@@ -230,6 +251,7 @@ class ILP(Relearning):
     parameters_: ILPParameters
     n_nodes_: int
     n_seeds_: int
+    n_unconfirmed_: int
     seconds_: dict[str, float]
     run_: int
     found_: Model
@@ -274,8 +296,11 @@ class ILP(Relearning):
         distinct: Annotated[Distinct, Option("what makes two clauses one", panel=CLAUSES)] = "clause",
         order: InOrder = "file",
         random_state: Seed = None,
+        significance: Significance | None = None,
+        test_share: TestShare = 1 / 3,
         bottom_limit: BottomLimit = 2000,
         limit: int | None = None,
+        time_limit: TimeLimit = DAY,
         keep_coverage: Annotated[
             bool, Option("keep what all clauses cover in sqlrl.coverage, not only those of the theory", panel=CLAUSES)
         ] = False,
@@ -287,7 +312,9 @@ class ILP(Relearning):
         self.min_lift = min_lift
         self.keep_above, self.explore, self.above_seed, self.distinct = keep_above, explore, above_seed, distinct
         self.order, self.random_state = order, random_state
+        self.significance, self.test_share = significance, test_share
         self.bottom_limit, self.limit, self.keep_coverage = bottom_limit, limit, keep_coverage
+        self.time_limit = time_limit
         self.then = then
 
     def __repr__(self) -> str:
@@ -320,10 +347,18 @@ class ILP(Relearning):
         return [
             ("search", scored),
             ("theory", theory),
+            *self._test_facts(),
             ("candidates", counted(len(self.candidates_), "clause")),
             *self._relearning_facts(),
             ("seconds", ", ".join(f"{stage} {seconds:.3f}" for stage, seconds in self.seconds_.items())),
         ]
+
+    def _test_facts(self) -> list[tuple[str, str]]:
+        """Return what became of the test, in words."""
+        if self.parameters_.significance < 1:
+            tested = self.n_unconfirmed_ + len(self.theory_)
+            return [("tested", f"{counted(tested, 'clause')}, {self.n_unconfirmed_:,} of them may be chance")]
+        return [("tested", "no")]
 
     @property
     def model(self) -> Model:
@@ -336,7 +371,7 @@ class ILP(Relearning):
         Returns
         -------
         Table
-            `clause` (text), `positives`, `negatives`, `score`, `seed`, `in_theory`; the view `sqlrl.found_clauses` has them too. Where `then` learned
+            `clause` (text), `positives`, `negatives`, `score`, `p_value`, `seed`, `in_theory`; the view `sqlrl.found_clauses` has them too. Where `then` learned
             weights the table of that learner: `clause`, `weight`, `hard`, `support`, `id`, the strongest first.
 
         Raises
@@ -431,14 +466,16 @@ class ILP(Relearning):
         UnsupportedError
             A mode for bodies is of the target.
         GroundingLimitError
-            The bottom clauses, or the facts around them, of all seeds are too many; names the mode.
+            The bottom clauses, or the facts around them, of all seeds are too many, or the bottom clauses of most that come first; names the mode.
+        TimeLimitError
+            The search would take more time than `time_limit`. What its first minute has found is kept, and it can be resumed if it was saved.
 
         Warns
         -----
         BiasWarning
             Predicates that the modes do not reach, or of which there is no fact around any seed.
         NothingFoundWarning
-            No clause is acceptable; says what stopped most of them.
+            No clause is acceptable, or none of those that are passes the test; says what stopped most of them.
         LittleFoundWarning
             The theory covers less than half of the positive atoms, and no others are kept; names the parameter to change.
         PassedOverWarning
@@ -450,29 +487,37 @@ class ILP(Relearning):
         check_database(db)
         bias = db.advanced.learning.induction_bias(target, self._bias(target))
         _check_bodies(bias)
+        declarations(type(self))["time_limit"].check(self.time_limit)
         parameters = resolved(given, bias.settings)
         unreached = {found.predicate for found in check_reach(bias, parameters.depth)}
         with db.advanced.learning.induction(target, bias, examples=examples, limit=self.limit) as session:
             truth = session.source.truth
             _check_labels(truth, bias.head.predicate)
             positives = int(truth.sum())
+            if resume is not None and self.significance is None and "significance" not in session.parameters(resume):
+                given["significance"] = 1.0  # the run began before clauses were tested
             parameters = resolved(given, bias.settings, positives, int((~truth).sum()))
-            stored = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
+            induction = Induction(session.source, bias, parameters, session.components)
+            _check_parts(induction, parameters)
+            stored = {"bias": format_bias(bias), "limit": self.limit, **_recorded(parameters)}
             fit = Fit(
-                session, "ILP", stored, parameters.seed, options, stage="searching positive atoms", total=positives, things="clauses",
+                session, "ILP", stored, parameters.seed, options, stage="searching positive atoms", total=induction.planned, things="clauses",
                 where=Phrase("`from sqlrl.found_clauses` shows them in SQL, db.models[-1] is their model"), part="searching", since=clock,
             )  # fmt: skip
-            induction = Induction(session.source, bias, parameters, session.components)
             if fit.saved is not None:
                 induction.go_on(fit.saved.arrays)
             fit.lap("opening")
-            gone = 0
+            gone, before = 0, induction.positives - induction.left
+            checked = False
 
             def report(seed: SeedReport) -> None:
                 """Take a seed: positive atoms that it leaves behind are done."""
-                nonlocal gone
+                nonlocal gone, checked
                 more, gone = seed.positives - seed.left - gone, seed.positives - seed.left
                 fit.step(seed, seed.done, state=induction.state, so_far=nothing, advance=more)
+                if not checked and seed.seconds >= ESTIMATED_AFTER:
+                    checked = True
+                    _check_time(self.time_limit, seed.seconds, gone - before, induction.planned - gone, parameters)
 
             def keep(_: Callable[[], None], status: str) -> SetAttributes:
                 return self._keep(session, induction, bias, parameters, fit, status)
@@ -527,6 +572,7 @@ class ILP(Relearning):
             range(len(found)), [format_formula(x) for x in formulas], [1 + sum(map(len, body)) for body in bodies],
             [x.positives for x in found], [x.negatives for x in found], [x.score for x in found],
             [i in theory for i in range(len(found))], atoms, [texts[atom] for atom in atoms],
+            [induction.p_values.get(i) for i in range(len(found))],
         ]  # fmt: skip
         arrays = [pa.array(x, field.type) for x, field in zip(columns, CANDIDATE_SCHEMA, strict=True)]
         candidates = pa.Table.from_arrays(arrays, schema=CANDIDATE_SCHEMA)
@@ -548,15 +594,22 @@ class ILP(Relearning):
 
         def set_attributes() -> None:
             self.model_, self.bias_, self.parameters_, self.run_ = model, bias, parameters, fit.run
-            shown_as = ["clause", "positives", "negatives", "score", "seed"]
+            shown_as = ["clause", "positives", "negatives", "score", "p_value", "seed"]
             found = candidates.rename_columns([{"atom_name": "seed"}.get(x, x) for x in candidates.column_names])
             self.candidates_ = found.select([*shown_as, "in_theory"])
             self.theory_ = found.take(pa.array(induction.theory, pa.int64())).select(shown_as)
             self.n_nodes_, self.n_seeds_, self.n_cut_ = induction.nodes, induction.seeds, induction.cut
+            self.n_unconfirmed_ = len(induction.unconfirmed)
             self.seconds_, self.found_, self.relearned_ = fit.seconds, model, None
             self.interrupted_ = status != DONE
 
         return set_attributes
+
+
+def _recorded(parameters: ILPParameters) -> dict[str, object]:
+    """Return the parameters as a run keeps them: where nothing is tested without those of the test, which earlier runs do not have."""
+    left_out = ("significance", "test_share") if parameters.significance == 1 else ()
+    return {name: value for name, value in vars(parameters).items() if name not in left_out}
 
 
 # ---- what is refused, and what is said where nothing is found ----------------------------------------
@@ -593,6 +646,36 @@ def _check_labels(truth: BoolArray, target: str) -> None:
         )
 
 
+def _check_time(limit: float, seconds: float, done: int, left: int, parameters: ILPParameters) -> None:
+    """Refuse a search that would take too long, given how many positive atoms were searched in some seconds and how many are left."""
+    needed = seconds / max(done, 1) * left
+    if needed <= limit:
+        return
+    hours, most = both_numbers(needed / 3600, limit / 3600)
+    rank = (
+        ""
+        if parameters.command == "rank"
+        else f"{Parameter('command', 'rank')}, which searches at most {MOST_RANKED} positive atoms, "
+    )
+    raise TimeLimitError(
+        f"the search would take about {hours} hours more, by the {counted(done, 'positive atom')} of {done + left:,} that it took {seconds:.0f} s to search: more than the {most} hours that "
+        f"{Parameter('time_limit', Written(f'{limit:g}'))} allows. Try {rank}a lower {Parameter('nodes', Written(f'{parameters.nodes:,}'))} or {Parameter('clause_length', parameters.clause_length)}, fewer {Parameter('examples')}, or "
+        f"let it take its time with {Parameter('time_limit', Written(f'{math.ceil(2 * needed)}'))}"
+    )
+
+
+def _check_parts(induction: Induction, parameters: ILPParameters) -> None:
+    """Refuse a test without positive and negative atoms both to search and to test on."""
+    if parameters.significance == 1:
+        return
+    for part, (atoms, positives) in {"searched": induction.seen, "tested on": induction.tested}.items():
+        if not 0 < positives < atoms:
+            raise InputError(
+                f"{Parameter('significance', parameters.significance)} divides the labels by {Parameter('test_share', parameters.test_share)}, and of the part that is {part} "
+                f"{counted(positives, 'atom')} of {atoms:,} {'is' if positives == 1 else 'are'} positive: that is too few to tell clauses from chance; {Parameter('significance', 1)} tests nothing"
+            )
+
+
 def _is_of_all(formula: Formula) -> bool:
     """Tell whether a formula is an atom without constants, whose variables differ: it is about all atoms of its predicate."""
     if not isinstance(formula, Atom):
@@ -620,6 +703,9 @@ def _little_found(induction: Induction, parameters: ILPParameters) -> str | None
     covered, positives, atoms = induction.covered()
     # With `keep_above` the model has other clauses besides, which may cover the rest.
     if 2 * covered >= positives or parameters.keep_above is not None:
+        return None
+    if parameters.significance < 1 and induction.theory:
+        # Where clauses are tested a theory says what is sure, not why all are positive.
         return None
     text = f"the theory covers {covered:,} of {counted(positives, 'positive atom')}"
     if induction.missed.total():
@@ -652,6 +738,14 @@ def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
         return (
             f"no clause is acceptable: from {counted(induction.seeds, 'seed')} the modes reach no fact at all. Check that the facts of "
             f"{', '.join(induction.predicates)} name constants of the target's positive atoms"
+        )
+    if lost := induction.unconfirmed:
+        atoms, positives = induction.tested
+        least, greatest = both_numbers(min(induction.p_values[i] for i in lost), parameters.significance)
+        return (
+            f"no clause is kept: on {counted(atoms, 'atom')} that were not searched, {positives:,} of them positive, none of {counted(len(lost), 'clause')} that were found covers "
+            f"more positive ones than it may by chance (the least p-value is {least}, above {Parameter('significance', Written(greatest))}). `from sqlrl.found_clauses` shows "
+            f"them; more labels can tell, and {Parameter('significance', 1)} keeps all that are found on all labels"
         )
     if not induction.missed.total():
         bar = (

@@ -41,11 +41,14 @@ _STEPS, _PRECISION = 50, 1e-8
 """Newton's steps, and the share of the likelihood by which the last one changes it no more."""
 
 
-def gains(positives: npt.ArrayLike, negatives: npt.ArrayLike, all_positives: float, all_negatives: float) -> FloatArray:
+def gains(
+    positives: npt.ArrayLike, negatives: npt.ArrayLike, all_positives: npt.ArrayLike, all_negatives: npt.ArrayLike
+) -> FloatArray:
     """Return in nats how much likelier c clauses make labels than their overall share does, from what each covers: half of its G statistic."""
     p, n = np.asarray(positives, dtype=np.float64), np.asarray(negatives, dtype=np.float64)
-    apart = _likelihood(p, n) + _likelihood(all_positives - p, all_negatives - n)
-    together = _likelihood(np.array([all_positives]), np.array([all_negatives]))
+    positive, negative = np.asarray(all_positives, dtype=np.float64), np.asarray(all_negatives, dtype=np.float64)
+    apart = _likelihood(p, n) + _likelihood(positive - p, negative - n)
+    together = _likelihood(positive, negative)
     # What says nothing may be below 0 by the last digit.
     return np.maximum(apart - together, 0.0)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from sqlrl import markup
 from sqlrl.errors import InputError, Parameter, Phrase
-from sqlrl.learn.parameters import AtLeast, Option, Whole, check_integer, check_number, check_parameters
+from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_integer, check_number, check_parameters
 from sqlrl.structure.ilp.scores import Evaluation
 from sqlrl.training.ordering import Order
 
@@ -53,6 +53,29 @@ KeepAbove = Annotated[
     AtLeast(_LOWEST, "or None to keep no other clauses"),
     Option("keep all clauses whose m-estimate exceeds this, not only the theory", panel=CLAUSES),
 ]
+Significance = Annotated[
+    float,
+    Above(0.0, "it is a probability; 1 tests nothing"),
+    Option(
+        "the greatest chance that a search finds a clause where labels say nothing; 1 tests nothing",
+        panel=CLAUSES,
+        default="0.01 where labels suffice and neither bias nor options say when a clause is good enough, else 1",
+    ),
+]
+TestShare = Annotated[
+    float,
+    Above(0.0, "clauses are tested on it"),
+    Option("the part of the labels that a search does not see, on which its clauses are tested", panel=CLAUSES),
+]
+TimeLimit = Annotated[
+    float,
+    Above(0.0, "it is a number of seconds"),
+    Option(
+        "stop a search that would take more seconds, as estimated after its first minute",
+        panel=CLAUSES,
+        value="SECONDS",
+    ),
+]
 BottomLimit = Annotated[int, Whole(1), Option("the most literals of a bottom clause", panel=CLAUSES)]
 
 OF_ALEPH: Mapping[str, str] = {
@@ -69,7 +92,13 @@ OF_ALEPH: Mapping[str, str] = {
 """Parameters that a bias may set, and what Aleph calls them."""
 
 SPARSE, ENOUGH = 0.1, 20
-"""A target is ranked without being told so if a smaller share of its atoms is positive, and at least so many."""
+"""A target is ranked without being told so if a smaller share of its atoms is positive, and at least so many; clauses are tested if so many are positive, and negative."""
+
+DAY = 86_400.0
+"""Seconds that a search may take where nobody says how many."""
+
+SIGNIFICANCE = 0.01
+"""The greatest chance that a clause by chance is found, where nobody says another one."""
 
 BY_COVER = (
     "min_positive", "noise", "min_accuracy", "min_score", "evaluation", "m", "keep_above", "explore", "above_seed", "distinct",
@@ -100,6 +129,8 @@ class ILPParameters:
     seed: int = 0
     bottom_limit: BottomLimit = 2000
     keep_coverage: bool = False
+    significance: Significance = 1.0
+    test_share: TestShare = 1 / 3
     _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
@@ -120,6 +151,14 @@ class ILPParameters:
             raise InputError(
                 f"{Parameter('min_accuracy', self.min_accuracy)} is above 1: it is a share of what a clause covers"
             )
+        if self.significance > 1:
+            raise InputError(
+                f"{Parameter('significance', self.significance)} is above 1: it is a probability; 1 tests nothing"
+            )
+        if self.test_share >= 1:
+            raise InputError(
+                f"{Parameter('test_share', self.test_share)} leaves no labels to search: it is a share below 1, such as 0.5"
+            )
         check_integer("random_state", self.seed, 0, 2**31 - 1)
 
 
@@ -137,12 +176,16 @@ def resolved(
         values.pop("m", None)
     default = {field.name: field.default for field in fields(ILPParameters)}
     values |= {name: value for name, value in given.items() if value is not None and name in default}
+    # Of those that bias and caller may leave open each one that is there was set; the others have defaults.
+    by_cover = any(name in values and (name in OF_ALEPH or values[name] != default[name]) for name in BY_COVER)
     if "command" not in values:
-        # Of those that bias and caller may leave open each one that is there was set; the others have defaults.
-        by_cover = any(name in values and (name in OF_ALEPH or values[name] != default[name]) for name in BY_COVER)
         # Labels that are not known yet count 0, and the target is not sparse then.
         sparse = ENOUGH <= positives < SPARSE * (positives + negatives)
         values["command"] = "rank" if sparse and not by_cover else "induce_cover"
+    if "significance" not in values:
+        # What is kept besides a theory is for a learner of weights to choose from, whatever `command`; `rank` has no threshold that would say what is good.
+        said = by_cover if values["command"] != "rank" else values.get("keep_above") is not None
+        values["significance"] = 1.0 if said or min(positives, negatives) < ENOUGH else SIGNIFICANCE
     found = ILPParameters(**values)
     return replace(found, **{k: v for k, v in _of_rank(found, positives, negatives).items() if k not in values})
 

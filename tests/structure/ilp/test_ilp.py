@@ -99,7 +99,9 @@ def test_a_family_relation_is_found(fitted: tuple[sqlrl.Database, sqlrl.ILP]) ->
 
 def test_what_was_found_is_in_the_database(fitted: tuple[sqlrl.Database, sqlrl.ILP]) -> None:
     db, fit = fitted
-    shown = db.sql("select clause, positives, negatives, score, seed, in_theory from sqlrl.found_clauses").fetchall()
+    shown = db.sql(
+        "select clause, positives, negatives, score, p_value, seed, in_theory from sqlrl.found_clauses"
+    ).fetchall()
     assert shown == [tuple(row.values()) for row in fit.clauses().to_pylist()]
     run, status, model, learner, parameters = db.sql(
         "select run, status, model, learner, parameters from sqlrl.run order by run desc limit 1"

@@ -50,6 +50,10 @@ class PythonSource:
         return np.arange(1, len(self.targets) + 1)
 
     @property
+    def examples(self) -> IntArray:
+        return np.zeros(len(self.targets), dtype=np.int64)
+
+    @property
     def arguments(self) -> IntArray:
         return np.array(self.targets, dtype=np.int64).reshape(len(self.targets), self.bias.head.arity)
 
