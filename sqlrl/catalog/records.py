@@ -253,7 +253,10 @@ def model_json(model: Model | SoftModel) -> dict[str, Any]:
 
 def _written(model: Model | SoftModel) -> str:
     """Return a model as `model.json` has it."""
-    return json.dumps(model_json(model), ensure_ascii=False, allow_nan=False)
+    try:
+        return json.dumps(model_json(model), ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise ModelError("a weight of the model is not finite: give it a number") from error
 
 
 _AT_END = (

@@ -48,7 +48,7 @@ from sqlrl.logic.psl import (
 from sqlrl.logic.psl_declarations import Declarations, read_declaration
 from sqlrl.logic.psl_parser import RuleParser, parse_rules
 from sqlrl.logic.terms import Argument, Predicate
-from sqlrl.paths import leads_into
+from sqlrl.paths import is_file, leads_into
 from sqlrl.wording import counted, shortened
 
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -363,7 +363,7 @@ class _Configuration:
             self.document.fail(
                 f"{where} read with {Parameter('trusted', False)}: move its rules into the program", node
             )
-        if not target.is_file():
+        if not is_file(target):
             self.document.fail(f"the rule file does not exist: {target}; rules themselves stand in a list", node)
         # Any file may be named: what is wrong with it is told without its lines if it is no rule file.
         source = SourceText(read_text(target), str(target), quotable=target.resolve().suffix.lower() == ".psl")
