@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
+UNNAMEABLE = "no file has such a name, with a NUL character or half a character (a surrogate)"
+"""Why Python raises a ValueError where a file is opened."""
+
 
 def expanded(path: str | Path) -> Path:
     """Return a path with the folder of a user in place of `~`; it stays as it is if there is no such user."""
     try:
         return Path(path).expanduser()
-    except RuntimeError:
+    except (RuntimeError, ValueError):  # a name with NUL, which is refused where it is opened
         return Path(path)
 
 
@@ -30,6 +33,11 @@ def exists(path: str | Path) -> bool:
         if error.errno != errno.ENAMETOOLONG:
             raise
         return False
+
+
+def is_dir(path: str | Path) -> bool:
+    """Return True if there is a folder of this name, which like that of `exists` may be any text."""
+    return exists(path) and Path(path).is_dir()
 
 
 def is_file(path: str | Path) -> bool:

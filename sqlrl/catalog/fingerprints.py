@@ -14,6 +14,7 @@ from sqlrl.catalog.values import instant_count
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, integer, named, star_count, subquery
 from sqlrl.errors import LoadError
+from sqlrl.paths import exists
 
 MISSING = "missing"
 # The content of files up to this size counts, so that a copy or `touch` is no change; hashing it takes some milliseconds.
@@ -58,7 +59,7 @@ def parse_fingerprint(text: str) -> FileState | None:
 def file_fingerprint(path: Path) -> str:
     """Return size, time of change and (of a small file) a hash of the content."""
     try:
-        if not path.exists():
+        if not exists(path):
             return MISSING
         state = path.stat()
         content = hashlib.sha256(path.read_bytes()).hexdigest() if state.st_size <= _SMALL else None

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlrl.errors import CatalogError
+import numpy as np
+
+from sqlrl.errors import CatalogError, ParseError
+from sqlrl.logic.json_text import parse_json
+from sqlrl.logic.limits import DEEPEST_JSON
 from sqlrl.wording import shortened
 
 Check = Callable[[Any], bool]
@@ -25,17 +31,50 @@ def kept_json(text: object, place: str, fits: Check = lambda _: True) -> Any:
     try:
         if not isinstance(text, str):
             raise TypeError
+        # JSON writes a half of a character, which no file and no page can hold, as \\ud800.
+        if _HALF.search(text) or _nests(text):
+            json.dumps(parse_json(text), ensure_ascii=False).encode()
         value = json.loads(text)
         if fits(value):
             return value
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError, ParseError) as error:
         raise damaged(f"{place} is no JSON ({shortened(repr(text), 60)})") from error
     raise damaged(f"{place} says {shortened(text, 60)}, which is no value of it")
+
+
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _nests(text: str) -> bool:
+    """Whether brackets, also those in texts, may nest deeper than any value that sqlrl writes; `parse_json` knows."""
+    signs = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+    opening, closing = (signs == ord("[")) | (signs == ord("{")), (signs == ord("]")) | (signs == ord("}"))
+    if opening.sum() <= DEEPEST_JSON:
+        return False
+    return int(np.cumsum(opening.astype(np.int64) - closing).max()) > DEEPEST_JSON
 
 
 def is_object(value: Any) -> bool:
     """Tell whether a value of JSON is an object."""
     return isinstance(value, dict)
+
+
+def are_texts(value: Any) -> bool:
+    """Tell whether a value of JSON is an object of texts."""
+    return isinstance(value, dict) and all(isinstance(x, str) for x in value.values())
+
+
+def are_numbers(value: Any) -> bool:
+    """Tell whether a value of JSON is an object of finite numbers."""
+    return isinstance(value, dict) and all(map(is_number, value.values()))
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value of JSON is a finite number."""
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer beyond all doubles
+        return False
 
 
 def _row(*kinds: type | tuple[type, ...]) -> Check:

@@ -37,6 +37,7 @@ from sqlrl.engine.nodes import column
 from sqlrl.errors import DoubleQuoted, InputError, LoadError, Parameter, Phrase, Written
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.model import Model
+from sqlrl.paths import is_dir
 from sqlrl.wording import counted, did_you_mean, nearest_names, shortened
 
 Sources = str | Path | Mapping[str, Any]
@@ -79,7 +80,7 @@ def _files(folder: object) -> dict[str, Path]:
     """Return the files of a folder by the names of their predicates, sorted."""
     if not isinstance(folder, str | Path):
         raise InputError(f"{folder!r}: give a folder, or a mapping from predicates to what load takes")
-    if not Path(folder).is_dir():
+    if not is_dir(folder):
         raise LoadError(f"there is no folder {folder}: one source is loaded with load(predicate, source)")
     found: dict[str, Path] = {}
     for path in sorted(Path(folder).iterdir()):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.image import PartRecord, SourceRecord
-from sqlrl.catalog.integrity import is_object, kept_json
+from sqlrl.catalog.integrity import are_texts, is_number, is_object, kept_json
 from sqlrl.errors import LoadError, Parameter, Phrase, Written
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import is_identifier
@@ -53,8 +53,7 @@ class LoadOptions:
     @classmethod
     def from_json(cls, text: str) -> LoadOptions:
         """Return the options that `to_json` wrote."""
-        known = {each.name for each in fields(cls)}
-        values = kept_json(text, "the options of a row of sqlrl.source", lambda x: is_object(x) and x.keys() <= known)
+        values = kept_json(text, "the options of a row of sqlrl.source", _are_options)
         if isinstance(values.get("columns"), dict):
             # Keys are texts in JSON; no type has the name of a number.
             values["columns"] = {int(k) if k.isdecimal() else k: v for k, v in values["columns"].items()}
@@ -81,6 +80,58 @@ class LoadOptions:
         if self.probability is not None:
             return "soft"
         return "given" if self.given else "label" if self.target else "fact"
+
+
+def _is_name(value: Any) -> bool:
+    """Tell whether a value of JSON is a name or place of a column."""
+    return value is None or isinstance(value, str | int)
+
+
+def _are_names(value: Any) -> bool:
+    """Tell whether a value of JSON is a list of texts."""
+    return isinstance(value, list) and all(isinstance(x, str) for x in value)
+
+
+def _are_columns(value: Any) -> bool:
+    """Tell whether a value of JSON says which columns there are."""
+    listed = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (value is None or isinstance(value, list | dict)) and all(isinstance(x, str | int) for x in listed)
+
+
+def _are_bins(value: Any) -> bool:
+    """Tell whether a value of JSON says how numbers are cut."""
+    if not isinstance(value, dict):
+        return value is None or is_number(value)
+    return all(is_number(x) or (isinstance(x, list) and all(map(is_number, x))) for x in value.values())
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+_KEPT: Mapping[str, Callable[[Any], bool]] = {
+    "columns": _are_columns,
+    "types": lambda value: value is None or isinstance(value, str) or _are_names(value),
+    **dict.fromkeys(("example", "truth", "probability", "value"), _is_name),
+    **dict.fromkeys(("target", "given", "fold_case", "header"), _is_flag),
+    **dict.fromkeys(("duplicates", "empty", "nulls", "quote"), _is_text),
+    "delimiter": lambda value: value is None or isinstance(value, str),
+    "constants": are_texts,
+    "files": _are_names,
+    "kinds": _are_names,
+    "bins": _are_bins,
+    "bins_from": lambda value: value is None or isinstance(value, str | list),
+}
+"""What the options are like that the catalog keeps."""
+
+
+def _are_options(value: Any) -> bool:
+    """Tell whether a value of JSON is what `LoadOptions.to_json` writes, or wrote before it had as many."""
+    return is_object(value) and value.keys() <= _KEPT.keys() and all(_KEPT[name](x) for name, x in value.items())
 
 
 def evidence_files(record: SourceRecord) -> list[tuple[Path, str]]:

@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.domains import bound_types
 from sqlrl.catalog.fingerprints import MARK, can_check_unmarked, is_marked, rows_hash, unmarked_hash
-from sqlrl.catalog.integrity import damaged, is_object, kept_json
+from sqlrl.catalog.integrity import are_numbers, are_texts, damaged, is_object, kept_json
 from sqlrl.catalog.store import Store
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named, star_count, union_all
@@ -266,7 +266,10 @@ def model_json(model: Model | SoftModel) -> dict[str, Any]:
 
 def _written(model: Model | SoftModel) -> str:
     """Return a model as `model.json` has it."""
-    return json.dumps(model_json(model), ensure_ascii=False, allow_nan=False)
+    try:
+        return json.dumps(model_json(model), ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise ModelError("a weight of the model is not finite: give it a number") from error
 
 
 _AT_END = (
@@ -451,8 +454,14 @@ class Records:
         rows = self._store.rows(query, "read a run")
         if not rows:
             return None
-        parameters = kept_json(rows[0]["parameters"], f"the parameters of run {run} in sqlrl.run", is_object)
-        return {**rows[0], "parameters": parameters}
+        row = rows[0]
+        read = {
+            name: kept_json(row[name], f"the {name} of run {run} in sqlrl.run", fits)
+            for name, fits in (("parameters", is_object), ("versions", are_texts), ("timings", are_numbers))
+            # Of a run that was killed there are no timings.
+            if name != "timings" or row[name] is not None
+        }
+        return {**row, "timings": {}, **read}
 
     def data(self) -> str:
         """Return the fingerprint of the data: what `run.fingerprint` holds for runs that began with these data."""

@@ -27,6 +27,7 @@ from sqlrl.cli.options import (
 from sqlrl.cli.session import NamedDatabase, print_json, session
 from sqlrl.errors import InputError
 from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.paths import exists
 
 if TYPE_CHECKING:
     from sqlrl.solve.exchange.solutions import NetworkFormat
@@ -304,7 +305,7 @@ def report(
     from sqlrl.report.page import check_path
 
     check_path(out)
-    if expanded(out).exists() and not replace:
+    if exists(expanded(out)) and not replace:
         raise InputError(f"{out} exists: give another name, or --replace")
     with (
         session(output) as run,

@@ -38,6 +38,7 @@ from sqlrl.cli.subgraphs import GraphFile, StreamFile, streamed
 from sqlrl.database.learner_choice import WORDS, Word
 from sqlrl.learn.parameters import declarations
 from sqlrl.learn.settings import RUN
+from sqlrl.paths import exists, is_dir
 from sqlrl.report import console_for
 
 if TYPE_CHECKING:
@@ -366,9 +367,9 @@ def check_out(out: str | None, as_json: bool, *, soft: bool) -> None:
     ending = ".psl" if soft else ".mln"
     if path.suffix not in (ending, ".json"):
         raise typer.BadParameter(f"--out {out}: the name must end in {ending} or .json")
-    if path.is_dir():
+    if is_dir(path):
         raise typer.BadParameter(f"--out {out} is a directory: name a file in it")
-    if not path.parent.is_dir():
+    if not is_dir(path.parent):
         raise typer.BadParameter(f"--out {out}: there is no directory {path.parent}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    if not os.access(path if exists(path) else path.parent, os.W_OK):
         raise typer.BadParameter(f"--out {out} cannot be written: name a file elsewhere")

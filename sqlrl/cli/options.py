@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from sqlrl.paths import expanded
+from sqlrl.paths import expanded, is_file
 
 if TYPE_CHECKING:
     from sqlrl.engine.spark.server import Spark
@@ -78,7 +78,7 @@ def _words() -> list[str]:
 
 def is_database(path: Path) -> bool:
     """Return True if a file is one of DuckDB's, by what it begins with."""
-    if not path.is_file():
+    if not is_file(path):
         return False
     with path.open("rb") as content:
         return content.read(12)[8:] == b"DUCK"

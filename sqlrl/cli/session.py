@@ -34,7 +34,7 @@ from sqlrl.cli.options import (
 from sqlrl.cli.words import in_options
 from sqlrl.errors import BusyError, InputError, SqlrlWarning
 from sqlrl.markup import printable
-from sqlrl.paths import expanded
+from sqlrl.paths import exists, expanded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -145,7 +145,7 @@ class CommandSession:
                 self.message(f"{path} cannot be written: it is opened as with --read-only")
             if not read_only:
                 check_writable(path)
-        new = path is not None and not expanded(path).exists()
+        new = path is not None and not exists(expanded(path))
         try:
             try:
                 database = connect(
@@ -282,7 +282,7 @@ class _Printable(logging.Formatter):
 def check_file(path: Path, *, create: bool = False) -> None:
     """Refuse a file that does not exist, or that is no DuckDB database."""
     file = expanded(path)
-    if not file.exists():
+    if not exists(file):
         if create:
             return
         raise InputError(f"{path}: there is no such database; `sqlrl load` creates one.")

@@ -14,7 +14,7 @@ import typer
 from sqlrl.cli.options import DatabaseOptions, Messages, argument, grouped, is_database, option, split_names
 from sqlrl.cli.session import STANDARD_INPUT, NamedDatabase, print_json, read_input, write_file
 from sqlrl.errors import InputError
-from sqlrl.paths import expanded
+from sqlrl.paths import exists, expanded, is_file
 
 if TYPE_CHECKING:
     from sqlrl.cli.inputs import Job, ModelInputs
@@ -197,8 +197,8 @@ def _same(one: Path, other: Path | None) -> bool:
     """Return True if two paths are of one file."""
     return (
         other is not None
-        and expanded(one).exists()
-        and expanded(other).exists()
+        and exists(expanded(one))
+        and exists(expanded(other))
         and expanded(one).samefile(expanded(other))
     )
 
@@ -206,7 +206,7 @@ def _same(one: Path, other: Path | None) -> bool:
 def _check(path: Path) -> None:
     """Refuse a graph that is not there, or no database."""
     file = expanded(path)
-    if not file.is_file():
+    if not is_file(file):
         raise InputError(f"--graph {path}: there is no such file")
     if not is_database(file):
         raise InputError(f"--graph {path} is no DuckDB database: name the file that has the tables of the graph")

@@ -23,6 +23,7 @@ from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant, Helper
 from sqlrl.markup import visible
+from sqlrl.paths import UNNAMEABLE
 from sqlrl.plan.plain_tables import (
     NamedStep,
     PlainLayout,
@@ -89,8 +90,9 @@ class ExportedSQL:
         """Write the text to a file, in UTF-8; a file that cannot be written is an InputError."""
         try:
             Path(path).write_text(self.text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+        except (OSError, ValueError) as error:
+            reason = (error.strerror or error) if isinstance(error, OSError) else UNNAMEABLE
+            raise InputError(f"cannot write {shortened(str(path))}: {reason}") from error
 
 
 # ---- the verb ----------------------------------------------------------------------------------------

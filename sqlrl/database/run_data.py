@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,9 +83,9 @@ class RunData:
             started=cell_text(row["started"].replace(microsecond=0)),
             parameters=row["parameters"],
             seed=row["seed"],
-            versions=json.loads(row["versions"]),
+            versions=row["versions"],
             fingerprint=row["fingerprint"],
-            seconds=json.loads(row["timings"]) if row["timings"] else {},
+            seconds=row["timings"],
             model_number=row["model"],
         )
 

@@ -19,7 +19,7 @@ from sqlrl.arguments import refuse
 from sqlrl.errors import InputError, LabelWarning, LoadError, Parameter, Phrase, UntrustedError, brief, warn
 from sqlrl.logic.psl import DataPartition, Role, SoftModel
 from sqlrl.logic.psl_constants import EXPECTED, constant_text
-from sqlrl.paths import leads_into
+from sqlrl.paths import is_file, leads_into
 from sqlrl.training.session import Session
 from sqlrl.wording import counted
 
@@ -153,7 +153,7 @@ def _check_inside(parts: Iterable[DataPartition], folder: Path) -> None:
 
 def _check_files(parts: Iterable[DataPartition]) -> None:
     """Refuse files that are not there, all of them together."""
-    missing = [(part, file) for part in parts for file in part.files if not file.is_file()]
+    missing = [(part, file) for part in parts for file in part.files if not is_file(file)]
     if missing:
         shown = "; ".join(f"{part.place or part.predicate}: {file}" for part, file in missing)
         raise InputError(

@@ -20,7 +20,7 @@ from sqlrl.engine.memory import Memory
 from sqlrl.engine.settings import checked_directory, checked_memory, checked_threads, memory_bytes
 from sqlrl.engine.trust import SEALED, attach_sealed, check_macros, checked_folder, lock, spill_directory
 from sqlrl.errors import BusyError, EngineError, InputError, Parameter, brief
-from sqlrl.paths import expanded
+from sqlrl.paths import exists, expanded, is_dir
 from sqlrl.wording import check_characters
 
 # A file of this name would make `sqlrl.clause` ambiguous between its catalog and its schema.
@@ -66,13 +66,13 @@ def connect(
     check_characters(path, "the path")
     if "\0" in path:
         raise InputError(f"the path {path!r} has a NUL character, which ends the name of a file: leave it out.")
-    if _ELSEWHERE.match(str(target)) and not Path(path).exists():
+    if _ELSEWHERE.match(str(target)) and not exists(path):
         raise InputError(
             f"{str(target)!r} is no path of a file, which sqlrl opens: for a database elsewhere pass your own connection, "
             f"sqlrl.connect(duckdb.connect({str(target)!r}))."
         )
     file = None if path == ":memory:" else Path(path)
-    existed = file is None or file.exists()
+    existed = file is None or exists(file)
     if file is not None:
         check_database_file(file)
         if not read_only and (hindrance := unwritable(file)):
@@ -160,11 +160,11 @@ def _opening_error(path: str, reason: str, read_only: bool, trusted: bool) -> Bu
             f"{path} is already open in this process, and otherwise: close that connection first, or give both the same {Parameter('read_only')} and "
             f"{Parameter('trusted')}."
         )
-    if Path(path).is_dir():
+    if is_dir(path):
         return InputError(f"{path} is a directory, not a database file.")
-    if not Path(path).parent.is_dir():
+    if not is_dir(Path(path).parent):
         return InputError(f"{path}: there is no directory {Path(path).parent}. Create it first.")
-    if read_only and not Path(path).exists():
+    if read_only and not exists(path):
         return InputError(f"{path} does not exist, and {Parameter('read_only', True)} cannot create it.")
     if "not a valid DuckDB" in reason or "orrupt" in reason:
         return damaged(path, reason)
@@ -180,8 +180,8 @@ def _reading(trusted: bool) -> str:
 
 def _unwritable(path: Path, hindrance: str, trusted: bool) -> InputError:
     """Say why a file cannot be written, and how it can be read if there is one."""
-    reading = f"To read it, open it with {_reading(trusted)}; to write, c" if path.exists() else "C"
-    other = "copy it elsewhere" if path.exists() else "name a file elsewhere"
+    reading = f"To read it, open it with {_reading(trusted)}; to write, c" if exists(path) else "C"
+    other = "copy it elsewhere" if exists(path) else "name a file elsewhere"
     return InputError(f"{path} cannot be written: {hindrance}. {reading}hange the permissions, or {other}.")
 
 

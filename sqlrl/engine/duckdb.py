@@ -41,7 +41,7 @@ from sqlrl.errors import (
     brief,
 )
 from sqlrl.progress import Stage
-from sqlrl.wording import in_bytes
+from sqlrl.wording import check_characters, in_bytes
 
 logger = logging.getLogger(__name__)
 _PROBE = "SELECT txid_current(), current_setting('default_collation')"
@@ -247,6 +247,7 @@ class DuckDBEngine:
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
         """Run SQL that the user wrote and return DuckDB's relation."""
+        check_characters(sql, "the SQL")
         self.show()
         self._unready = True
         try:

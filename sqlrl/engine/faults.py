@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from sqlrl.errors import InputError, Parameter, Phrase, brief
+from sqlrl.paths import is_dir, is_file
 
 _START = 4096
 _LOAD = "connect to a database (such as {name}.duckdb) and load the file into it: db.load(PREDICATE, {path!r})"
@@ -69,9 +70,9 @@ def check_database_file(path: Path) -> None:
 
 def unwritable(path: Path) -> str:
     """Return why a database cannot be written, "" if it can, or if there is no folder for it."""
-    if path.is_file() and not os.access(path, os.W_OK):
+    if is_file(path) and not os.access(path, os.W_OK):
         return "the file may not be written"
-    if path.parent.is_dir() and not os.access(path.parent, os.W_OK | os.X_OK):
+    if is_dir(path.parent) and not os.access(path.parent, os.W_OK | os.X_OK):
         return f"its folder {path.parent} may not be written, where DuckDB keeps a log beside it"
     return ""
 
@@ -108,7 +109,7 @@ def _is_database(path: Path) -> bool:
 
 def _first_bytes(path: Path) -> bytes:
     """Return the start of a file, nothing if there is none."""
-    if not path.is_file():
+    if not is_file(path):
         return b""
     try:
         with path.open("rb") as content:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlrl.engine.memory import machine_memory
 from sqlrl.errors import InputError, Parameter
+from sqlrl.paths import is_file
 
 MOST_THREADS = 1024
 LEAST_MEMORY = 10**6
@@ -66,6 +67,6 @@ def checked_directory(directory: object) -> str:
         raise InputError(
             f"{Parameter('temp_directory', directory)} must be the path of a folder, or '' where nothing may be spilled."
         )
-    if Path(directory).is_file():
+    if is_file(directory):
         raise InputError(f"{Parameter('temp_directory', str(directory))} is a file: name a folder, which may be new.")
     return str(directory)

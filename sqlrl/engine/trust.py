@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from sqlrl.errors import InputError, Parameter, UntrustedError
-from sqlrl.paths import expanded, leads_into
+from sqlrl.paths import expanded, is_dir, leads_into
 from sqlrl.wording import shortened
 
 SEALED: Mapping[str, str | bool] = {
@@ -64,7 +64,7 @@ def checked_folder(folder: object, *, trusted: bool) -> Path | None:
             f"{Parameter('folder')} limits a database opened with {Parameter('trusted', False)}: leave it out, or pass {Parameter('trusted', False)} too."
         )
     found = expanded(str(folder))
-    if not found.is_dir():
+    if not is_dir(found):
         raise InputError(f"{Parameter('folder', str(folder))} is not a folder: name one that exists.")
     return found.resolve()
 

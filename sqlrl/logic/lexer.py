@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlrl.errors import InputError, ParseError, Phrase
+from sqlrl.paths import UNNAMEABLE
 from sqlrl.wording import check_characters, did_you_mean, nearest_names, shortened
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def read_text(path: str | Path, *, parse: str = "") -> str:
         raise ParseError(f"cannot read the file: {error.strerror}{remedy}", path=name) from error
     except UnicodeDecodeError as error:
         raise ParseError(f"the file is no UTF-8 text: byte {error.start} is damaged", path=name) from error
+    except ValueError as error:
+        raise ParseError(f"cannot read the file: {UNNAMEABLE}", path=name) from error
 
 
 def check_text(text: object, what: str, remedy: str) -> None:

@@ -61,7 +61,7 @@ from sqlrl.logic.terms import (
     Term,
     Variable,
 )
-from sqlrl.paths import leads_into
+from sqlrl.paths import is_file, leads_into
 from sqlrl.wording import shortened
 
 _HEADER = re.compile(r"\ufeff?// sqlrl (\{[^\n]*\})\r?\n")
@@ -264,7 +264,7 @@ class ParsedProgram:
                 f"without {Parameter('trusted', False)}"
             )
             raise source.error(ParseError, problem, where)
-        if not target.is_file():
+        if not is_file(target):
             raise source.error(ParseError, f"the included file does not exist: {target}", where)
         if target.resolve() in self._reading:
             raise source.error(ParseError, f"the include leads back to {target}, which is being read", where)

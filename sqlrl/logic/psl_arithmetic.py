@@ -427,7 +427,10 @@ def checked_weight(weight: float | None, *, squared: bool) -> float | None:
         raise RuleError(
             f"the weight {shortened(repr(given))} is no number: give one of at least 0, or None for a hard rule"
         )
-    value = float(weight)
+    try:
+        value = float(weight)
+    except OverflowError:  # an integer or fraction beyond all doubles
+        value = math.inf if given > 0 else -math.inf  # type: ignore[operator]
     if math.isnan(value) or value < 0 or math.isinf(value):
         what = "is negative" if value < 0 and not math.isinf(value) else "is not finite"
         raise RuleError(

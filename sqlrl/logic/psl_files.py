@@ -50,7 +50,7 @@ from sqlrl.logic.psl_declarations import Declarations, read_declaration, reading
 from sqlrl.logic.psl_parser import RuleParser
 from sqlrl.logic.psl_programs import as_read, parse_rules
 from sqlrl.logic.terms import Argument, Predicate
-from sqlrl.paths import leads_into
+from sqlrl.paths import is_file, leads_into
 from sqlrl.wording import counted, shortened
 
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -385,7 +385,7 @@ class _Configuration:
             self.document.fail(
                 f"{where} read with {Parameter('trusted', False)}: move its rules into the program", node
             )
-        if not target.is_file():
+        if not is_file(target):
             self.document.fail(f"the rule file does not exist: {target}; rules themselves stand in a list", node)
         # Any file may be named: what is wrong with it is told without its lines if it is no rule file.
         return self.rules_of(

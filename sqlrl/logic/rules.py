@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from decimal import Decimal
+from numbers import Real
+from types import NoneType
+from typing import Any, Protocol, Self
 
 from sqlrl import markup
+from sqlrl.errors import ModelError, Parameter, Phrase
 from sqlrl.logic.bins import Bins
 from sqlrl.logic.subformulas import atoms_of, subformulas
 from sqlrl.logic.terms import Constant, Equal, Formula, Predicate, Term, Variable
+from sqlrl.wording import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,18 @@ class Rule:
     fixed: bool = False  # True if learners leave the weight as it is (`@` before the weight, as in Tuffy)
     _repr_html_ = markup.field_table
 
+    def __post_init__(self) -> None:
+        if type(self.weight) not in (float, NoneType):
+            object.__setattr__(self, "weight", _checked_weight(self.weight))
+        given: Any = self.hard
+        if type(given) is not bool:
+            # numpy's truths are of a type of its own.
+            if getattr(given, "shape", None) != () or str(given.dtype) != "bool":
+                raise ModelError(
+                    f"{Parameter('hard', shortened(repr(given)))}: expected {Phrase('True')} or {Phrase('False')}"
+                )
+            object.__setattr__(self, "hard", bool(given))
+
     @property
     def place(self) -> str:
         """Where it stands, as `path:line`; empty if it was not read."""
@@ -61,6 +78,18 @@ class Rule:
             types = [variables.get(v) for v in self.expansions.variables]
             for row in self.expansions.rows:
                 yield from ((t, name) for t, name in zip(types, row, strict=True) if t is not None)
+
+
+def _checked_weight(weight: object) -> float:
+    """Return the weight of a rule as a number that models keep: an int, or a float for other numbers; a ModelError for what is none."""
+    given = shortened(repr(weight))
+    if isinstance(weight, bool) or not isinstance(weight, Real | Decimal):
+        raise ModelError(f"the weight {given} is no number: give one, or None for a rule whose weight is to be learned")
+    try:
+        number = float(weight)
+    except (OverflowError, ValueError) as error:
+        raise ModelError(f"the weight {given} is too large: expected a number that a double holds") from error
+    return weight if type(weight) is int else number
 
 
 def _variable_type(term: Term, variables: Mapping[str, str]) -> str | None:

@@ -20,7 +20,8 @@ from sqlrl.errors import InputError, ModelError
 from sqlrl.logic.printer import check_names, format_formula, format_model, is_identifier
 from sqlrl.logic.rules import Rule, RuleSet
 from sqlrl.logic.terms import Predicate
-from sqlrl.paths import expanded
+from sqlrl.paths import UNNAMEABLE, expanded, is_dir
+from sqlrl.wording import shortened
 
 VERSION = 3
 """Version of the JSON layout: 3 for soft models, 2 with pieces of numbers, else 1, so that earlier sqlrl reads what it can."""
@@ -94,7 +95,12 @@ def save_model(model: RuleSet | SoftSet, path: str | Path) -> None:
 def write_file(path: Path, text: str) -> None:
     """Write a file that is there whole or not at all: beside its place first, then renamed."""
     # A link stays one: the file that it names is written.
-    path = expanded(path).resolve()
+    try:
+        path = expanded(path).resolve()
+        os.fsencode(path)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else UNNAMEABLE
+        raise InputError(f"{shortened(str(path))} cannot be written: {reason}.") from error
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         try:
@@ -106,7 +112,7 @@ def write_file(path: Path, text: str) -> None:
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        if not path.parent.is_dir():
+        if not is_dir(path.parent):
             raise InputError(
                 f"{path} cannot be written: there is no directory {path.parent}. Create it first."
             ) from error

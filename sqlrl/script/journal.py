@@ -162,7 +162,7 @@ class Journal:
                     continue
                 seen.add(path.resolve())
                 yield f"{path} {file_fingerprint(path)}"
-                if path.is_file():
+                if is_file(path):
                     waiting.append((path.read_text(encoding="utf-8", errors="replace"), path.parent))
 
     def _file(self, text: str) -> str | None:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from sqlrl import markup
 from sqlrl.catalog.delimited import Dialect
+from sqlrl.catalog.integrity import is_number
 from sqlrl.catalog.sources import rows_of_files
 from sqlrl.errors import InputError, LoadError, ScriptError, marked
 from sqlrl.ground.limits import GROUNDING_LIMIT
@@ -45,7 +46,7 @@ from sqlrl.script.statements import (
     read_statement,
 )
 from sqlrl.script.verbs import ScriptedDatabase
-from sqlrl.wording import counted, shortened
+from sqlrl.wording import check_characters, counted, shortened
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,10 @@ def run_script(
     on_statement: Callable[[Done], None] | None = None,
 ) -> ScriptResult:
     """Run a script; `Database.run` explains it. `most` is how many rows of a query are kept."""
+    check_characters(text, "the script")
+    given: object = {} if variables is None else variables
+    if not isinstance(given, Mapping):
+        raise InputError(f"variables={shortened(repr(given))}: give a mapping from names to values")
     source = ScriptText(text, path)
     script = _Script(Context(db, source, variables or {}), most, resume)
     # All is read before anything runs.
@@ -121,9 +126,10 @@ def run_script(
 
 def _set(db: ScriptedDatabase, name: str, value: Any) -> None:
     """Set a variable of DuckDB's."""
-    if not name.isidentifier():
+    given: object = name
+    if not isinstance(given, str) or not name.isidentifier():
         raise InputError(
-            f"{shortened(name)!r} cannot be the name of a variable: letters, digits and _, as in --set folds=5"
+            f"{shortened(str(given))!r} cannot be the name of a variable: letters, digits and _, as in --set folds=5"
         )
     # In quotes, as it may be a word of SQL.
     quoted = exp.to_identifier(name, quoted=True).sql("duckdb")
@@ -354,6 +360,10 @@ class _Script:
                 )
             if isinstance(weight, bool) or not isinstance(weight, int | float):
                 raise self.context.source.error("a weight is a number", statement.weight.at)
+            if not is_number(weight):
+                raise self.context.source.error(
+                    "a weight is a finite number, which a double holds", statement.weight.at
+                )
             rule = replace(rule, weight=float(weight))
         with self.context.at(statement.rule.at):
             self.db.models[statement.name.text] = model.with_rules((*model.rules, rule))

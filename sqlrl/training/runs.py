@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sqlrl.catalog.integrity import damaged
 from sqlrl.catalog.records import EARLIER, Kept, Records, model_json
 from sqlrl.deprecated import recorded_parameters
 from sqlrl.errors import CheckpointWarning, EngineError, InputError, Message, Parameter, SourceWarning, brief, warn
@@ -338,6 +339,9 @@ def _read_run(records: Records, run: int, key: RunKey) -> dict[str, Kept]:
         raise InputError(
             f"run {run} saved nothing from which it could be resumed: start anew, with {Parameter('checkpoint', True)} to save it as it goes on"
         )
+    rules = saved[MODEL].get("rules") if isinstance(saved.get(MODEL), dict) else None
+    if EXAMPLES not in saved or not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        raise damaged(f"sqlrl.learner_state has no model or examples of run {run}")
     for problem in _differences(records, row, saved, key):
         raise InputError(f"run {run} cannot be resumed: {problem}")
     return saved

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray
+from sqlrl.paths import exists, is_file
 from sqlrl.solve.weighted import WeightedNetwork
 from sqlrl.wording import check_characters
 
@@ -36,7 +37,7 @@ def new_path(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     check_characters(str(path), "the path")  # it is written into files
     # A pipe or device is no file that could be replaced.
-    direct = path.exists() and not path.is_file()
+    direct = exists(path) and not is_file(path)
     target = path if direct else path.with_name(f"{path.name}.partial")
     try:
         yield target
