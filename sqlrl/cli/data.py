@@ -169,7 +169,7 @@ def load(
                     )
             loaded = database.tables()
         # Out here, since whoever closes the pipe undoes no load.
-        run.show(loaded)
+        run.confirm(loaded)
 
 
 def check_folder(facts: FactOptions, folder: Path | None, bias: Path | None, *, others: bool) -> None:
@@ -239,7 +239,7 @@ def remove(output: Messages, place: NamedDatabase, second: Predicate = None, thi
         with run.working(f"removing from {predicate}"):
             removed = database.load(predicate, read_table(database) if source == "-" else source, mode="remove")
         run.message(f"removed {removed:,} fact{'' if removed == 1 else 's'} of {predicate}")
-        run.show(database.tables())
+        run.confirm(database.tables())
 
 
 # ---- sqlrl define -------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def define(
     with place.open(output, [second], "RULES") as (run, database, (text,)):
         with run.working("defining"):
             database.define(_rules(text), variables=variables.value)
-        run.show(database.tables())
+        run.confirm(database.tables())
 
 
 def _rules(text: str) -> str | Path:
@@ -311,6 +311,8 @@ def migrate(output: Messages, database: Database = None, db: Db = None, untruste
             engine.close()
         if run.as_json:
             print_json([{"database": str(path), "before": before, "after": after}])
+        elif run.quiet:
+            return
         elif before == after:
             print(f"{path} has layout {after}, the newest")
         else:

@@ -119,6 +119,7 @@ class CommandSession:
     console: Console  # for messages and progress: standard error
     as_json: bool
     rows: int  # how many rows of a table are shown
+    quiet: bool = False
 
     @contextmanager
     def database(
@@ -197,6 +198,11 @@ class CommandSession:
             else:
                 print(limited)
 
+    def confirm(self, table: Table) -> None:
+        """Print a table that tells what was done, which nobody asked for: with --quiet only as JSON."""
+        if self.as_json or not self.quiet:
+            self.show(table)
+
     def message(self, text: str) -> None:
         """Write lines to standard error."""
         for line in text.splitlines():
@@ -221,7 +227,7 @@ def session(output: Messages) -> Iterator[CommandSession]:
             rows = output.rows if isinstance(output, Output | Summary) else EVERY
             if rows is None:
                 rows = SHOWN if sys.stdout.isatty() else EVERY
-            yield CommandSession(console, output.as_json, rows)
+            yield CommandSession(console, output.as_json, rows, output.quiet)
     finally:
         logger.removeHandler(handler)
         logger.setLevel(before)

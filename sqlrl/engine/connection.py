@@ -16,6 +16,7 @@ from sqlglot import exp
 from sqlrl.arguments import refuse
 from sqlrl.engine.duckdb import DuckDBEngine, check_ready
 from sqlrl.engine.faults import check_database_file, damage_error, damaged, unwritable
+from sqlrl.engine.interruption import heed
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.settings import checked_directory, checked_memory, checked_threads, memory_bytes
 from sqlrl.engine.trust import SEALED, attach_sealed, check_macros, checked_folder, lock, spill_directory
@@ -59,9 +60,13 @@ def connect(
                 f"{Parameter('trusted', False)} locks the settings of a database, and your connection has its own: pass the path of the file."
             )
         check_ready(target)
-        _set(target, settings)
-        # Unless the user's database has sqlrl's tables, they live in an attached one in memory, so that nothing of the user's is written.
-        return _limited(_guest(target, owned=False, path="your connection"), memory)
+        try:
+            _set(target, settings)
+            # Unless the user's database has sqlrl's tables, they live in an attached one in memory, so that nothing of the user's is written.
+            return _limited(_guest(target, owned=False, path="your connection"), memory)
+        except RuntimeError as error:
+            heed(error)
+            raise
     path = str(target) if str(target) == ":memory:" else str(expanded(target))
     check_characters(path, "the path")
     if "\0" in path:
@@ -82,6 +87,26 @@ def connect(
         settings.pop("temp_directory", None)
         config = {**SEALED, "temp_directory": spill_directory(path, temp_directory)}
     connection = _open(path, read_only and path != ":memory:", config, trusted)
+    try:
+        return _prepared(connection, path, settings, memory, read_only=read_only, trusted=trusted, existed=existed)
+    except BaseException as error:
+        connection.close()
+        heed(error)
+        raise
+
+
+def _prepared(
+    connection: duckdb.DuckDBPyConnection,
+    path: str,
+    settings: dict[str, str | int | bool],
+    memory: Memory,
+    *,
+    read_only: bool,
+    trusted: bool,
+    existed: bool,
+) -> DuckDBEngine:
+    """Set up a connection of our own that was opened: settings, a schema, and scratch memory."""
+    file = None if path == ":memory:" else Path(path)
     try:
         if not trusted:
             # A file whose macros stand for functions of DuckDB's is refused before one is called.
@@ -105,7 +130,7 @@ def connect(
     try:
         connection.execute("CREATE SCHEMA IF NOT EXISTS " + _qualified(catalog, "sqlrl"))
     except duckdb.Error as error:
-        connection.close()
+        heed(error)
         raise _opening_error(path, str(error), read_only, trusted) from error
     # Scratch tables stay out of the file: a killed process leaves none behind, and nothing of them is logged.
     scratch, directory = _attach(connection, "sqlrl_scratch") if path != ":memory:" else (None, None)
@@ -138,7 +163,8 @@ def _open(path: str, read_only: bool, config: Mapping[str, Any], trusted: bool) 
         connection.execute(f'ATTACH {exp.convert(path).sql(dialect="duckdb")} AS "data"{mode}')
         connection.execute('USE "data"')
         return connection
-    except duckdb.Error as error:
+    except (duckdb.Error, RuntimeError) as error:
+        heed(error)
         raise _opening_error(path, str(error), read_only, trusted) from error
 
 
@@ -277,6 +303,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[tuple[str
         connection.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {alias} (READ_WRITE)")
         return (name, "main"), None
     except duckdb.Error as refusal:
+        heed(refusal)
         directory = TemporaryDirectory(prefix="sqlrl-")
         file = exp.convert(str(Path(directory.name) / "sqlrl.duckdb")).sql(dialect="duckdb")
         try:

@@ -25,7 +25,7 @@ from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlrl.engine.base import TableName
 from sqlrl.engine.faults import damage_error, is_exhausted, lost_files, read_storage, remedy
 from sqlrl.engine.inputs import QueryInputs, inputs_of
-from sqlrl.engine.interruption import on_interrupt
+from sqlrl.engine.interruption import heed, on_interrupt
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.nodes import table
 from sqlrl.engine.queries import changing_part
@@ -714,12 +714,7 @@ class DuckDBEngine:
 
     def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:
         """Raise what an error means: KeyboardInterrupt, InputError if a file is damaged or closed, else an EngineError."""
-        noticed = (
-            isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error) and "interrupted" in str(error)
-        )
-        # What DuckDB reads of Python while it is interrupted says so in its own words.
-        if noticed or isinstance(error, duckdb.InterruptException) or "KeyboardInterrupt" in str(error):
-            raise KeyboardInterrupt from error
+        heed(error)
         if is_busy(error):
             raise busy(self.path) from error
         if isinstance(error, duckdb.TransactionException) and _CONFLICT.search(str(error)):
@@ -782,9 +777,8 @@ def check_ready(connection: duckdb.DuckDBPyConnection, path: str | None = None) 
     except duckdb.TransactionException as error:
         raise InputError("your connection has a transaction that an error has aborted: roll it back first.") from error
     except RuntimeError as error:
-        if isinstance(error, duckdb.Error) or "interrupted" not in str(error):
-            raise
-        raise KeyboardInterrupt from error
+        heed(error)
+        raise
     # A BEGIN inside a transaction fails and takes it down. And a transaction writes to one database alone, so that sqlrl cannot work inside one that
     # writes to the user's tables.
     if first == second:

@@ -15,7 +15,18 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import duckdb
+
 logger = logging.getLogger(__name__)
+
+
+def heed(error: BaseException) -> None:
+    """Raise KeyboardInterrupt if an error of DuckDB says that Ctrl-C ended a statement: it has three kinds of those."""
+    noticed = isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error) and "interrupted" in str(error)
+    # What DuckDB reads of Python while it is interrupted says so in its own words.
+    if noticed or isinstance(error, duckdb.InterruptException) or "KeyboardInterrupt" in str(error):
+        raise KeyboardInterrupt from error
+
 
 PATIENCE = 1.0
 """Seconds to wait for the watcher to have read what arrived."""

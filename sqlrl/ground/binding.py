@@ -13,7 +13,7 @@ from sqlrl.ground.blocks import BlockRule, at_most_one, pair_of_constants, writt
 from sqlrl.ground.helpers import HelperTables
 from sqlrl.ground.program import BoundFeature, BoundRules, ConstantIds, Program
 from sqlrl.logic.compile import compile_rule
-from sqlrl.logic.limits import LONGEST_CLAUSE
+from sqlrl.logic.limits import MOST_JOINED
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.normal import Apart, Division
 from sqlrl.logic.plain import plain_model
@@ -129,9 +129,9 @@ class Compiling:
 def _check_length(rule: Rule, feature: Feature) -> None:
     """Refuse a clause with more literals than a query can join in reasonable time."""
     longest = max((len(clause.literals) for clause in feature.clauses), default=0)
-    if longest > LONGEST_CLAUSE:
+    if longest > MOST_JOINED:
         raise UnsupportedError(
-            f"{placed(rule)}: {counted(longest, 'literal')} in one clause are more than the limit of {LONGEST_CLAUSE}, since its query would "
+            f"{placed(rule)}: {counted(longest, 'literal')} in one clause are more than the limit of {MOST_JOINED}, since its query would "
             "join as many tables: where they differ in constants alone, list these as facts of a closed predicate, and write EXIST x "
             "(Listed(x) ^ P(x))"
         )

@@ -27,7 +27,11 @@ LARGEST_FORM = 2000
 """How many conjunctions (or clauses) a formula may expand to."""
 
 LONGEST_CLAUSE = 250
-"""How many literals a clause may have: each is a table that its query joins, which took 14 s to plan for 200 and 42 s for 300."""
+"""How many literals a reader takes in one clause or rule."""
+
+MOST_JOINED = 100
+"""How many literals a clause may have that is grounded or counted: each is a table that its queries join, and a verb of such a clause took 27 s
+for 100 literals about one variable, and did not end in four minutes for 240, nearly all of it while DuckDB orders the joins, which no Ctrl-C stops."""
 
 MOST_ATOMS = 250
 """How many atoms a formula may have that is neither a clause nor a conjunction: its diagram is built by recursion over them."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from sqlrl.errors import InputError, SqlrlError
 from sqlrl.markup import visible
 from sqlrl.paths import expanded
 from sqlrl.report.table import Table
+from sqlrl.wording import did_you_mean, nearest_names, shortened
 
 if TYPE_CHECKING:
     from altair import Chart as AltairChart
@@ -133,6 +134,15 @@ class Plots:
     def _names(self) -> list[str]:
         names = dict.fromkeys(name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_"))
         return [name for name in names if name not in self._without and callable(getattr(self, name))]
+
+    def __call__(self, chart: object = None, /, *_: object, **__: object) -> NoReturn:
+        """Name the charts: there is none that could be meant without a name."""
+        names = self._names()
+        asked = str(chart) if isinstance(chart, str) else ""
+        near = did_you_mean(nearest_names(asked, names)) if asked else ""
+        one = f"there is no chart {shortened(repr(asked))}{near or ': '}" if asked else "a chart has a name: "
+        calls = "" if near else "call " + " or ".join(f".plot.{name}()" for name in names)
+        raise InputError(f"{one}{calls}")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}: {', '.join(f'{name}()' for name in self._names())}"

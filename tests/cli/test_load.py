@@ -193,3 +193,23 @@ def test_types_of_numbers(run: Run, tmp_path: Path) -> None:
     assert odd.code == 2
     assert "--numeric yeers: the types that --types names are person, years" in " ".join(odd.err.split())
     assert not (tmp_path / "e.duckdb").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["load", "P", "p.csv"], ["remove", "P", "select 'Anna', 'Bob'"], ["define", "Q(x) :- P(x, y)."], ["migrate"]],
+    ids=lambda command: str(command[0]),
+)
+def test_quiet_prints_nothing_that_was_not_asked_for(
+    run: Run, tmp_path: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.csv").write_text("a,b\nAnna,Bob\n")
+    assert run("load", "d.duckdb", "P", "p.csv", "--types", "person,person").out
+    name, *arguments = command
+    for options, shown in (["-q"], False), (["-q", "--json"], True), ([], True):
+        Path("p.csv").write_text("a,b\nAnna,Bob\n")
+        done = run(name, "d.duckdb", *arguments, *options)
+        assert done.code == 0, done.err
+        assert bool(done.out) is shown
+        assert not done.err or "-q" not in options

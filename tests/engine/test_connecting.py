@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -234,6 +235,7 @@ def test_no_bar_of_the_engine_is_drawn_where_there_is_no_main_file() -> None:
 NOTEBOOK = """
 import sys, types
 from pathlib import Path
+from typing import Any
 
 class Shell:
     config = {"IPKernelApp": {}}
@@ -265,3 +267,45 @@ def test_a_notebook_without_ipywidgets_can_do_all(tmp_path: Path) -> None:
         text=True,
     )
     assert done.stdout.splitlines() == ["True", *["[(1000,)]"] * 3] * 2
+
+
+class Interrupted:
+    """A connection in which Ctrl-C ends a statement."""
+
+    def __init__(self, connection: Any, left: int) -> None:
+        self.connection, self.left = connection, left
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.connection, name)
+
+    def execute(self, *args: Any) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            raise RuntimeError("Query interrupted")
+        return self.connection.execute(*args)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("path", [":memory:", "a.duckdb"])
+def test_ctrl_c_in_any_statement_of_connecting_is_that(
+    path: str, trusted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB raises RuntimeError where it notices Ctrl-C by itself; nothing stays open."""
+    opened, statements = duckdb.connect, list[Interrupted]()
+    target = path if path == ":memory:" else str(tmp_path / path)
+    for left in range(100):
+
+        def interrupted(*args: Any, left: int = left, **given: Any) -> Any:
+            statements.append(Interrupted(opened(*args, **given), left))
+            return statements[-1]
+
+        monkeypatch.setattr(duckdb, "connect", interrupted)
+        try:
+            engine = connect(target, trusted=trusted)
+        except KeyboardInterrupt:
+            with pytest.raises(duckdb.ConnectionException, match="closed"):
+                statements[-1].connection.execute("SELECT 1")
+            continue
+        engine.close()
+        break
+    assert left >= 3

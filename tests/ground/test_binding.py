@@ -12,7 +12,7 @@ from sqlrl.catalog.layout import Layout
 from sqlrl.errors import UnsupportedError
 from sqlrl.ground import binding
 from sqlrl.ground.binding import CompiledRules, Compiling
-from sqlrl.logic.limits import LONGEST_CLAUSE
+from sqlrl.logic.limits import MOST_JOINED
 from sqlrl.logic.model import Model
 from sqlrl.plan.sample_layout import people
 
@@ -88,9 +88,9 @@ def test_a_predicate_changes_its_role_between_calls() -> None:
 
 @pytest.mark.parametrize("sign", [" v ", " ^ "])
 def test_a_clause_is_no_longer_than_its_query_can_be_planned(sign: str) -> None:
-    atoms = sign.join(f"P(C{i})" for i in range(LONGEST_CLAUSE + 1))
+    atoms = sign.join(f"P(C{i})" for i in range(MOST_JOINED + 1))
     model = sqlrl.parse_mln(f"P(thing)\n1 {atoms}", query=["P"], path="a.mln")
-    message = rf"^a\.mln:2: P\(C0\){re.escape(sign)}.{{250,290}}\.\.\.: {LONGEST_CLAUSE + 1} literals .*EXIST x \(Listed\(x\) \^ P\(x\)\)$"
+    message = rf"^a\.mln:2: P\(C0\){re.escape(sign)}.{{250,290}}\.\.\.: {MOST_JOINED + 1} literals .*EXIST x \(Listed\(x\) \^ P\(x\)\)$"
     with sqlrl.connect() as db, pytest.raises(UnsupportedError, match=message):
         db.predict(model)
 

@@ -236,3 +236,17 @@ def test_a_plot_is_drawn_where_it_is_told() -> None:
     axes = Figure().subplots()
     assert plot_weights(pa.table({"clause": ["a"], "weight": [1.0]}), ax=axes) is axes
     assert [bar.get_width() for bar in axes.patches] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"), [((), "a chart has a name: call "), (("weigths",), "Did you mean"), (("x y",), "'x y'")]
+)
+def test_charts_are_named_where_one_is_asked_for_without_a_name(asked: tuple[str, ...], said: str) -> None:
+    from sqlrl.database.run_data import RunPlots
+    from sqlrl.learn.plots import FitPlots
+
+    for plots in (FitPlots(None), RunPlots.__new__(RunPlots)):
+        with pytest.raises(InputError) as caught:
+            plots(*asked)
+        assert said.casefold() in str(caught.value).casefold()
+        assert ".plot.learning_curve()" in str(caught.value) or "did you mean" in str(caught.value)
