@@ -88,7 +88,8 @@ def connect(
         config = {**SEALED, "temp_directory": spill_directory(path, temp_directory)}
     connection = _open(path, read_only and path != ":memory:", config, trusted)
     try:
-        return _prepared(connection, path, settings, memory, read_only=read_only, trusted=trusted, existed=existed)
+        engine = _prepared(connection, path, settings, read_only=read_only, trusted=trusted, existed=existed)
+        return _limited(engine, memory, place)
     except BaseException as error:
         connection.close()
         heed(error)
@@ -99,7 +100,6 @@ def _prepared(
     connection: duckdb.DuckDBPyConnection,
     path: str,
     settings: dict[str, str | int | bool],
-    memory: Memory,
     *,
     read_only: bool,
     trusted: bool,
@@ -126,7 +126,7 @@ def _prepared(
         raise
     catalog = _current_catalog(connection)
     if read_only and path != ":memory:":
-        return _limited(_reader(connection, catalog, path, trusted=trusted), memory, place)
+        return _reader(connection, catalog, path, trusted=trusted)
     try:
         connection.execute("CREATE SCHEMA IF NOT EXISTS " + _qualified(catalog, "sqlrl"))
     except duckdb.Error as error:
@@ -134,10 +134,9 @@ def _prepared(
         raise _opening_error(path, str(error), read_only, trusted) from error
     # Scratch tables stay out of the file: a killed process leaves none behind, and nothing of them is logged.
     scratch, directory = _attach(connection, "sqlrl_scratch") if path != ":memory:" else (None, None)
-    made = DuckDBEngine(
+    return DuckDBEngine(
         connection, (catalog, "sqlrl"), trusted=trusted, path=path, scratch=scratch, directory=directory
     )
-    return _limited(made, memory, place)
 
 
 def _limited(engine: DuckDBEngine, memory: Memory, folder: Path | None = None) -> DuckDBEngine:
