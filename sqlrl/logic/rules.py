@@ -89,7 +89,7 @@ def _checked_weight(weight: object) -> float:
         number = float(weight)
     except (OverflowError, ValueError) as error:
         raise ModelError(f"the weight {given} is too large: expected a number that a double holds") from error
-    return weight if type(weight) is int else number
+    return weight if isinstance(weight, int) else number
 
 
 def _variable_type(term: Term, variables: Mapping[str, str]) -> str | None:

@@ -379,7 +379,8 @@ def test_a_world_that_is_not_proved_optimal_says_so(capsys: pytest.CaptureFixtur
     found = SimpleNamespace(status=Status.FEASIBLE, result=SimpleNamespace(report=report))
     database = SimpleNamespace(predict=lambda *_, **__: found)
     with session(Messages()) as current:
-        job = Job(current, cast(sqlrl.Database, database), parse_mln("P(t)\n1 P(x)"), None, {}, AskedPredicates())
+        model = parse_mln("P(t)\n1 P(x)")
+        job = Job(current, cast(sqlrl.Database, database), model, None, {}, AskedPredicates(), model)
         shown = Solver(deterministic_limit=0.0).predict(job, Saving())
     assert shown is found
     err = capsys.readouterr().err

@@ -29,7 +29,7 @@ BAD = [
 ]  # fmt: skip
 
 
-@given(st.lists(st.sampled_from(GOOD)), st.booleans())
+@given(st.lists(st.sampled_from(GOOD), unique=True), st.booleans())
 def test_good_lists_are_read_as_programs_are(lines: list[str], declared: bool) -> None:
     text = "\n".join(lines)
     found = parse_rules(DECLARED + text if declared else text, {} if declared else KNOWN)
