@@ -216,7 +216,7 @@ def _generative(db: sqlrl.Database, job: Job) -> Learned:
 
 def _discriminative(db: sqlrl.Database, target: str) -> Learned:
     """Find clauses for a target and learn their weights, from all examples of a database."""
-    found = sqlrl.ILP(command="rank").fit(db, target)
+    found = sqlrl.ILP(command="rank", significance=1.0).fit(db, target)
     fit = sqlrl.Likelihood("l1").fit(db, found.model_)
     parts = {"search": sum(found.seconds_.values()), "learning": sum(fit.seconds_.values())}
     return Learned(fit.model_, found.n_nodes_, parts=parts)
@@ -381,7 +381,7 @@ def main() -> None:
     title += f"; only {options.fold}" if options.fold is not None else ""
     parameters = {
         "max_literals": _literals(options), "clip": CLIP, "sources": {name: found.model for name, found in sources.items()},
-        "mappings": {name: dict(MAPPINGS[pair]) for name, pair in PAIRS.items()}, "ilp": repr(sqlrl.ILP(command="rank")), "likelihood": repr(sqlrl.Likelihood("l1")),
+        "mappings": {name: dict(MAPPINGS[pair]) for name, pair in PAIRS.items()}, "ilp": repr(sqlrl.ILP(command="rank", significance=1.0)), "likelihood": repr(sqlrl.Likelihood("l1")),
         "msl": repr(sqlrl.MSL(max_literals=_literals(options))), "transfer": repr(sqlrl.Transfer(max_literals=_literals(options))),
         "discriminative target": {name: target_of(name) for name in dict.fromkeys(job.target for job in jobs)},
     }  # fmt: skip

@@ -33,7 +33,7 @@ _SPREAD, _MORE = 12, 40
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
+class LabelSplit:
     """Which of n labelled atoms a search does not see, and what they are compared by."""
 
     tested: BoolArray  # shape (n,)
@@ -43,22 +43,22 @@ class Division:
     )  # the example of each, where labels of one example count together; None where each atom counts alone
 
 
-def undivided(truth: BoolArray) -> Division:
+def undivided(truth: BoolArray) -> LabelSplit:
     """Return the division of which a search sees all."""
-    return Division(np.zeros(len(truth), dtype=np.bool_), np.zeros(len(truth), dtype=np.int64), None)
+    return LabelSplit(np.zeros(len(truth), dtype=np.bool_), np.zeros(len(truth), dtype=np.int64), None)
 
 
-def divided(truth: BoolArray, example: IntArray, share: float, seed: int) -> Division:
+def divided(truth: BoolArray, example: IntArray, share: float, seed: int) -> LabelSplit:
     """Draw the part that is tested, with the same share of the positive atoms; `example`, shape (n,), is that of each atom."""
     draw = np.random.default_rng(seed)
     own, place, size = np.unique(example, return_inverse=True, return_counts=True)
     alone, group = np.zeros(len(truth), dtype=np.int64), place.reshape(-1)
     if len(own) < MANY:
         # Of each example the negative atoms and then the positive ones, so that each kind is cut in the same way.
-        return Division(_drawn(draw, [truth, group], share), group, None)
+        return LabelSplit(_drawn(draw, [truth, group], share), group, None)
     positives = np.bincount(group, weights=truth, minlength=len(own))
     chosen: BoolArray = _drawn(draw, [size, positives], share)[group]
-    return Division(chosen, alone, group if (size > 1).any() else None)
+    return LabelSplit(chosen, alone, group if (size > 1).any() else None)
 
 
 def _drawn(draw: np.random.Generator, keys: list[IntArray | FloatArray | BoolArray], share: float) -> BoolArray:
@@ -74,7 +74,7 @@ def _drawn(draw: np.random.Generator, keys: list[IntArray | FloatArray | BoolArr
 class Trial:
     """Tests clauses one after the other, each beyond those that were kept before it; `count` is how many a search has brought."""
 
-    def __init__(self, division: Division, truth: BoolArray, count: int, significance: float) -> None:
+    def __init__(self, division: LabelSplit, truth: BoolArray, count: int, significance: float) -> None:
         self.significance = significance
         self._division, self._truth, self._count, self._group = division, truth, count, division.group
 

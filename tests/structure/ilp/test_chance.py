@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.errors import InputError, LittleFoundWarning, NothingFoundWarning
-from sqlrl.structure.ilp.chance import MANY, Division, Trial, divided
+from sqlrl.structure.ilp.chance import MANY, LabelSplit, Trial, divided
 from sqlrl.structure.ilp.commands import SeedReport
 from sqlrl.structure.ilp.settings import resolved
 
@@ -45,7 +45,7 @@ def by_enumeration(cover: list[bool], label: list[bool], group: list[int]) -> fl
 @settings(deadline=None, max_examples=60)
 def test_a_p_value_is_a_share_of_the_ways_to_give_labels(rows: list[tuple[bool, bool, int]]) -> None:
     cover, label, group = (list(x) for x in zip(*rows, strict=True))
-    division = Division(np.ones(len(rows), dtype=bool), np.array(group), None)
+    division = LabelSplit(np.ones(len(rows), dtype=bool), np.array(group), None)
     found = Trial(division, np.array(label), 1, 0.01).p_value(np.array(cover))
     assert found == pytest.approx(by_enumeration(cover, label, group), abs=1e-12)
 
@@ -54,7 +54,7 @@ def test_large_groups_are_added_up_without_losing_the_tail() -> None:
     draw = np.random.default_rng(0)
     group, cover = draw.integers(0, 3, size=30_000), draw.random(30_000) < 0.2
     label = draw.random(30_000) < np.where(cover, 0.14, 0.1)
-    trial = Trial(Division(np.ones(30_000, dtype=bool), group, None), label, 1, 0.01)
+    trial = Trial(LabelSplit(np.ones(30_000, dtype=bool), group, None), label, 1, 0.01)
     # The normal approximation is good to a few percent of the logarithm here.
     excess = variance = 0.0
     for g in range(3):
@@ -71,7 +71,7 @@ def test_a_condition_more_says_nothing_beyond_the_clause_that_is_true() -> None:
     draw = np.random.default_rng(1)
     true, more = draw.random(3000) < 0.2, draw.random(3000) < 0.4
     label = draw.random(3000) < np.where(true, 0.8, 0.1)
-    trial = Trial(Division(np.ones(3000, dtype=bool), np.zeros(3000, dtype=np.int64), None), label, 2, 0.01)
+    trial = Trial(LabelSplit(np.ones(3000, dtype=bool), np.zeros(3000, dtype=np.int64), None), label, 2, 0.01)
     assert trial.p_value(true & more) < 1e-9
     assert trial.p_value(true) < 1e-9
     trial.keep(true)
@@ -90,7 +90,7 @@ def test_labels_that_examples_share_count_once(atoms: int) -> None:
         division = divided(label, example, 0.5, 0)
         assert (division.unit is None) == (atoms == 1)
         below += Trial(division, label, 1, 0.05).p_value(cover) <= 0.05
-        alone = Division(division.tested, np.zeros(len(label), dtype=np.int64), None)
+        alone = LabelSplit(division.tested, np.zeros(len(label), dtype=np.int64), None)
         by_atoms += Trial(alone, label, 1, 0.05).p_value(cover) <= 0.05
     # 15 are expected at the most, with a deviation of 4.
     assert below <= 27
@@ -250,6 +250,6 @@ def test_a_run_that_began_before_clauses_were_tested_goes_on_without_tests(tmp_p
 
 
 def test_the_number_of_ways_is_that_of_the_hypergeometric_distribution() -> None:
-    division = Division(np.ones(20, dtype=bool), np.zeros(20, dtype=np.int64), None)
+    division = LabelSplit(np.ones(20, dtype=bool), np.zeros(20, dtype=np.int64), None)
     label, cover = np.arange(20) < 5, np.arange(20) < 4
     assert Trial(division, label, 3, 0.01).p_value(cover) == pytest.approx(3 * comb(16, 1) / comb(20, 5))
