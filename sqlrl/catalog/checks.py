@@ -294,15 +294,24 @@ def check_types(model: Model) -> None:
 
 def warn_of_types(predicate: str, types: Iterable[str], known: Collection[str]) -> None:
     """Warn of new types that look like one that is known: they may be one type, misspelt."""
-    for name in sorted(set(types) - set(known)):
-        folded = {k.casefold(): k for k in known}
+    asked = set(types)
+    for name in sorted(asked - set(known)):
+        # Who names both in one call means two types.
+        folded = {k.casefold(): k for k in known if k not in asked}
         like = [folded[m] for m in difflib.get_close_matches(name.casefold(), list(folded), 1, 0.85)]
-        if like and like[0].rstrip("0123456789") != name.rstrip("0123456789"):
+        if like and not _derived(name.casefold(), like[0].casefold()):
             warn(
                 f"{predicate}: {Parameter('types')} names {name!r}, a type that nothing else has; did you mean {like[0]!r}? Load it again with "
                 "that type if so.",
                 LoadWarning,
             )
+
+
+def _derived(one: str, other: str) -> bool:
+    """Return whether two names differ by a number behind them or by a prefix, as names of related things do: pos and cpos, time2 and time3."""
+    shorter, longer = sorted((one, other), key=len)
+    prefixed = longer != shorter and longer.endswith(shorter)
+    return prefixed or (one != other and one.rstrip("0123456789") == other.rstrip("0123456789"))
 
 
 def check_declared(store: Store, model: Model, named: NamedConstants) -> None:

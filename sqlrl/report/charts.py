@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -181,9 +183,23 @@ def converter() -> Any:
 
 @cache
 def vega_bundle() -> str:
-    """Return the JavaScript of Vega, Vega-Lite and Vega-Embed, which sets `vegaEmbed`; it takes two seconds, once a process."""
-    bundle: str = converter().javascript_bundle(vl_version=VEGA_LITE)
-    return bundle
+    """Return the JavaScript of Vega, Vega-Lite and Vega-Embed, which sets `vegaEmbed`; it takes seconds, once a process."""
+    # In a process of its own: vl-convert lets no other thread run meanwhile, nor Ctrl-C be heeded.
+    folder = str(Path(converter().__file__).parent.parent)
+    command = [sys.executable, "-I", "-c", _BUNDLE, folder, VEGA_LITE]
+    done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 (only our own text runs)
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise SqlrlError(f"vl-convert could not give the JavaScript of Vega: {said}")
+    return done.stdout.decode()
+
+
+_BUNDLE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import vl_convert
+sys.stdout.buffer.write(vl_convert.javascript_bundle(vl_version=sys.argv[2]).encode())
+"""
 
 
 def missing(library: str) -> SqlrlError:

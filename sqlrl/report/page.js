@@ -438,17 +438,25 @@
     html.dataset.charts = "ready";
     return;
   }
-  window.addEventListener("vega", () => {
-    // Charts out of view are drawn when they come into it.
+  window.addEventListener("vega", async () => {
+    // Charts in view come first, the others one by one while nothing else is to do: who prints the page, or searches it, has not scrolled.
+    const waiting = new Set(document.querySelectorAll(".chart"));
+    const show = async (element) => {
+      if (!waiting.delete(element)) return;
+      seen.unobserve(element);
+      await draw(element);
+    };
     const seen = new IntersectionObserver((entries) => {
-      for (const entry of entries) {
-        if (!entry.isIntersecting) continue;
-        seen.unobserve(entry.target);
-        draw(entry.target);
-      }
+      for (const entry of entries) if (entry.isIntersecting) show(entry.target);
     }, { rootMargin: "200px" });
-    document.querySelectorAll(".chart").forEach((element) => seen.observe(element));
+    waiting.forEach((element) => seen.observe(element));
+    window.addEventListener("beforeprint", () => waiting.forEach(show));
     html.dataset.charts = "ready";
+    const idle = window.requestIdleCallback || ((call) => setTimeout(call, 50));
+    for (const element of [...waiting]) {
+      await new Promise((done) => idle(done));
+      await show(element);
+    }
   });
   document.body.append(make("script", { type: "module", text: await unpack("vega") }));
 })();

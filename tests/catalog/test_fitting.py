@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -245,3 +246,28 @@ def test_unknown_constants_of_evidence_models_are_named_with_few_words() -> None
     db.load(sqlrl.Evidence(parse_evidence("Friends(A, B)"), model))
     with pytest.warns(UnseenConstantWarning, match=r"^9 constants .*: 'C0', 'C1', 'C2', 'C3', 'C4' and 4 more$"):
         db.predict(model)
+
+
+@pytest.mark.parametrize(
+    ("known", "new", "alarm"),
+    [
+        (["chrom", "pos"], ["cpos", "gene"], False),
+        (["order", "line"], ["reorder", "order"], False),
+        (["customer", "product"], ["byproduct"], False),
+        (["time"], ["time2"], False),
+        (["station", "stations"], ["station", "stationed"], False),
+        (["customer", "product"], ["custmer"], True),
+        (["station"], ["statoin"], True),
+        (["Person"], ["persn"], True),
+        (["item"], ["items"], True),
+    ],
+)
+def test_types_of_ordinary_schemas_are_no_slips(known: list[str], new: list[str], alarm: bool) -> None:
+    """A prefix or a number makes another name; so does a call that names both."""
+    db = sqlrl.connect(progress=False)
+    db.load("Known", [tuple(known)], types=known)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        db.load("New", [tuple(new)], types=new)
+    assert any("did you mean" in str(each.message) for each in caught) is alarm
+    db.close()

@@ -118,6 +118,16 @@ def column(page: Any, listing: str, place: int) -> list[str]:
     return found
 
 
+def test_every_chart_is_drawn_without_scrolling(browser: Any, report: Path) -> None:
+    """So that what is printed has all of them."""
+    with opened(browser, report) as page:
+        charts = page.locator(".chart").count()
+        page.wait_for_function("n => document.querySelectorAll('.chart svg').length === n", arg=charts)
+        assert page.evaluate("window.scrollY") == 0
+        assert charts >= 7
+        assert len(page.pdf()) > 10_000
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_it_loads_without_errors_and_does_not_scroll_sideways(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -250,3 +251,22 @@ def test_charts_are_named_where_one_is_asked_for_without_a_name(asked: tuple[str
             plots(*asked)
         assert said.casefold() in str(caught.value).casefold()
         assert ".plot.learning_curve()" in str(caught.value) or "did you mean" in str(caught.value)
+
+
+def test_other_threads_go_on_while_vega_is_read() -> None:
+    """So does Ctrl-C, which Python heeds between two instructions of its own."""
+    pytest.importorskip("vl_convert")
+    done, ticks = threading.Event(), list[None]()
+
+    def tick() -> None:
+        while not done.wait(0.01):
+            ticks.append(None)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        assert "vegaEmbed" in charts.vega_bundle.__wrapped__()
+    finally:
+        done.set()
+        thread.join()
+    assert len(ticks) > 10
