@@ -96,6 +96,9 @@ def rule_parts(program: Program, formulas: Mapping[int, Formula], *, own: bool) 
     found = []
     for i, part in compiled.items():
         whole = program.features[i]
+        if not own and any(len(x.variables) > len(whole.feature.variables) for x in whole.feature.clauses):
+            # A hard rule with quantifiers, whose clauses have groundings of their own.
+            continue
         made = _part(i, part, part if own else whole, shaper)
         # Without its other literals a variable might range over other examples.
         if own or not whole.instances or _owners(program, made.domain) == _owners(program, whole.instances[0]):
