@@ -311,6 +311,7 @@ def test_a_model_may_have_rules_without_data(shop: sqlrl.Database) -> None:
         ("!Late(o) v Refunded(o).", "hard, but violated in 6 of 40 groundings (15 %)"),
         ("-1 Late(o) => Refunded(o)", "violated in 6 of 16 cases where it applies (38 %); of all 40 orders 30 % are refunded; worse than chance; its weight is negative, so it speaks for what violates it"),
         ("-1 Refunded(o) => !Late(o)", "violated in 10 of 12 cases where it applies (83 %); of all 40 orders 60 % are not late; its weight is negative, so it speaks for what violates it"),
+        ('Placed(o, "s77") => Refunded(o)', "never applies: nothing satisfies its body; of all 40 orders 30 % are refunded; the data have no shop 's77'"),
         ("Placed(o, s) ^ Placed(o, t) => s = t.", "holds in all 40 cases where it applies"),
     ],
 )  # fmt: skip
@@ -363,6 +364,24 @@ def test_examples_narrow_what_is_counted(shop: sqlrl.Database) -> None:
         whole, part = (db.diagnose("Word(d, w) => Good(d, w)", examples=some).table for some in (None, ["d0", "d2"]))
         assert (whole["applies"], whole["violations"]) == ([12], [6])
         assert (part["applies"], part["violations"]) == ([8], [4])
+
+
+def test_what_a_rule_names_is_no_part_of_the_domains_of_others(shop: sqlrl.Database) -> None:
+    rule = 'Late("o00") => Placed(o, "s1")'
+    alone = shop.diagnose(rule).table.to_pylist()[0]
+    beside = shop.diagnose(f'{rule}\nLate("o99") => Placed(o, "s1")\nLate(o) => Placed("o98", "s1")').table
+    assert {row["rule"]: row for row in beside}[0]["violations"] == alone["violations"] == 36
+    for row in beside:
+        assert len(shop.sql(row["violating_sql"]).fetchall()) == row["violations"]
+
+
+def test_what_a_text_declares_is_a_part_of_the_domains() -> None:
+    with sqlrl.connect() as db:
+        db.load("Friends", [("Ann", "Bob")], types=["person", "person"])
+        db.load("Old", [("Ann",)], types=["person"])
+        row = db.diagnose('person = {Ann, Bob, Cid, "D\'Or"}\nOld(x) => Friends(x, y)\n').table.to_pylist()[0]
+        assert (row["applies"], row["violations"]) == (4, 3)
+        assert sorted(db.sql(row["violating_sql"]).fetchall()) == [("Ann", "Ann"), ("Ann", "Cid"), ("Ann", "D'Or")]
 
 
 # ---- pairs ---------------------------------------------------------------------------------------------

@@ -145,6 +145,7 @@ class JudgedRule:
     known: int | None = None
     problem: str | None = None
     sql: str | None = None
+    missing: tuple[str, ...] = ()  # constants that the data do not have, with their types
     implied_by: tuple[int, ...] = ()
     contradicts: tuple[int, ...] = ()
 
@@ -211,6 +212,8 @@ class JudgedRule:
             yield from self._judged()
             if self.opposite:
                 yield "its weight is negative, so it speaks for what violates it"
+        if self.missing:
+            yield f"the data have no {' and no '.join(self.missing)}"
         if self.implied_by:
             yield f"implied by {_rules(self.implied_by)}"
         if self.contradicts:
