@@ -22,7 +22,6 @@ from sqlrl.engine.nodes import column, named, star_count, subquery, table, union
 from sqlrl.errors import CatalogError, LabelWarning, SqlrlError, warn
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clauses import clause_table, expansion_names
-from sqlrl.ground.counts import groundings
 from sqlrl.ground.observed import observed_layout
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rule_parts import (
@@ -266,9 +265,10 @@ class _Trial:
         """Count the rules of a program, a row for each clause."""
         program, counter = extent.program, PartCounter(extent)
         features = [i for i, bound in enumerate(program.features) if bound.rule is not None]
-        totals = dict(enumerate(groundings(extent)))
+        whole = whole_rules(program, features)
         with Stage("counting violations"):
-            true = counter.true(whole_rules(program, features), totals)
+            totals = counter.totals(whole)
+            true = counter.true(whole, totals)
         found = implications(program, features)
         with Stage("counting where rules apply"):
             applies = counter.applies(bodies(program, features), totals)
@@ -294,7 +294,7 @@ class _Trial:
                     row["text"] + ("." if rule.hard else ""),
                     row["weight"] if weighted else None,
                     rule.hard,
-                    int(totals[clause]),
+                    totals.get(clause),
                     problem=refused.get(clause) if clause not in true else None,
                     missing=missing[feature],
                 )
@@ -304,7 +304,7 @@ class _Trial:
                         variables = dict(program.features[feature].feature.variables)
                         head_of = query.filled(clause, found[feature].head)
                         head = HeadRate(head_true[clause], head_totals[clause], *head_words(head_of, variables))
-                    wrong = int(totals[clause] - true[clause])
+                    wrong = totals[clause] - true[clause]
                     one = replace(
                         one, violations=wrong, applies=applies.get(clause), head=head, known=known.get(clause),
                         sql=query.text(clause),

@@ -295,6 +295,14 @@ def test_a_model_may_have_rules_without_data(shop: sqlrl.Database) -> None:
     assert [row["rule"] for row in shop.diagnose(model, roles=sqlrl.Roles(drop=["Lost"])).table] == [0]
 
 
+def test_a_rule_of_too_many_groundings_leaves_the_others_alone(shop: sqlrl.Database) -> None:
+    many = " v ".join(f"Late(x{i})" for i in range(25))
+    found = {row["rule"]: row for row in shop.diagnose(f"{many}\nLate(o) => Refunded(o)\nLate(o) => {many}").table}
+    assert "more than 10^38 groundings" in found[0]["problem"]
+    assert "more than 10^38 groundings" in found[2]["problem"]
+    assert (found[1]["applies"], found[1]["violations"]) == (16, 6)
+
+
 # ---- verdicts and order --------------------------------------------------------------------------------
 
 
