@@ -455,7 +455,7 @@ def named_tables(store: Store, layout: Layout) -> NamedTables:
         if name in records
     }
     return NamedTables(
-        store.schema,
+        store.engine.schema,
         facts,
         {name: record.dictionary for name, record in types.items()},
         {name: record.domain for name, record in types.items() if record.local and record.domain is not None},

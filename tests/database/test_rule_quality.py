@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
@@ -480,6 +481,17 @@ def test_what_is_not_known_of_a_pair_is_no_violation_under_the_open_world() -> N
         db.load("Lives", [("a", "Rome"), ("b", "Rome")], types=["person", "city"], target=True)
         row = db.diagnose("Born(p, c) => Lives(p, c)").table.to_arrow().to_pylist()[0]
         assert (row["applies"], row["violations"], row["confidence"], row["pca_confidence"]) == (3, 2, 1 / 3, 1 / 2)
+
+
+def test_queries_of_violations_run_on_the_connection_of_the_user() -> None:
+    with duckdb.connect() as connection:
+        connection.sql("create table late as select 'o' || range as name from range(5)")
+        db = sqlrl.connect(connection)
+        db.load("Late", connection.sql("from late"), types=["order"])
+        db.load("Paid", connection.sql("from late limit 3"), types=["order"])
+        query = db.diagnose("Late(o) => Paid(o)").table["violating_sql"][0]
+        assert len(connection.sql(query).fetchall()) == len(db.sql(query).fetchall()) == 2
+        assert connection.sql("select violations from sqlrl.rule_quality").fetchall() == [(2,)]
 
 
 def test_atoms_without_a_label_are_told() -> None:
