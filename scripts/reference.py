@@ -419,7 +419,7 @@ ANSWERS: Mapping[str, tuple[str, str]] = {
     ),
     "COUNT": (
         "Exact counts of the groundings of each rule.",
-        "the rule, `groundings`, `n`, `applies`; with `by` its variables, and `violated` in place of `applies`",
+        "the rule, `groundings`, `n`, `applies`, and with `by` its variables and `violated`",
     ),
     "DIAGNOSE": (
         "How often each rule applies and is violated, the worst first; with `kind => 'paper'` which rules are too general or too specific, by the bins of their groundings.",

@@ -54,7 +54,7 @@ class Job:
     examples: str | list[str] | None  # a query or table, names, or None for all
     roles: Roles  # which predicates are hidden, and which are empty
     asked: AskedPredicates  # what `--query` names
-    rules: Model | str | Path  # the model, or where it is read rule by rule its text or path
+    rules: Model | str | Path = ""  # the model, or where it is read rule by rule its text or path
 
     @property
     def predicted(self) -> list[str]:

@@ -12,7 +12,7 @@ _SAME = (
     *("nulls", "delimiter", "quote", "query", "drop", "examples", "example", "samples", "burn_in", "chains", "time_limit", "samples_into"),
     *("means_into", "limit", "world", "read_only", "method", "deterministic_limit", "atom_limit", "memory_limit", "replace", "missing"),
     *("most_groups", "into", "checkpoint", "resume", "groups", "folds", "train", "test", "near", "view", "partial", "hops", "negatives"),
-    *("cap", "random_state", "outside", "observed_bodies", "run_queries", "model", "constraints", "split", "threshold", "keep", "start", "data"),
+    *("cap", "random_state", "outside", "observed_bodies", "run_queries", "model", "constraints", "split", "threshold", "kind", "keep", "start", "data"),
 )  # fmt: skip
 """Parameters whose options have the same names."""
 
@@ -26,7 +26,6 @@ OPTIONS: dict[str, str] = {
 
 IN_COMMANDS: Mapping[tuple[str, str], str] = {
     ("count", "by"): "--by",
-    ("diagnose", "kind"): "--kind",
     ("diagnose", "shown"): "--groundings",
     ("export", "columns"): "--column",
     ("export", "target"): "--target",

@@ -79,18 +79,16 @@ def count(session: Session, asked: Query, world: Any, *, formula: bool = False) 
             columns = _formula_counts(extent, shown) if formula else {"n": true_counts(extent, shown)}
             if not formula:
                 columns["groundings"] = groundings(extent)
-            columns["applies"] = _applies(
-                extent, shown, columns["groundings"], formula_features(program) if formula else None
-            )
+                columns["applies"] = _applies(extent, shown, columns["groundings"])
         return _count_table(program, columns, f"true groundings in {world_name(world)}", formula=formula)
 
 
-def _applies(extent: Extent, world: World, total: Counts, features: Sequence[int] | None) -> Counts:
+def _applies(extent: Extent, world: World, total: Counts) -> Counts:
     """Count the groundings whose body holds in a world, for clauses of implications as written; None for others."""
     program, counter = extent.program, PartCounter(extent, world)
-    own = [i for i in range(len(program.features)) if features is None or i in features]
     found = np.full(program.clause_count, None, dtype=object)
-    for clause, n in counter.applies(bodies(program, own), dict(enumerate(total))).items():
+    parts = bodies(program, range(len(program.features)))
+    for clause, n in counter.applies(parts, dict(enumerate(total))).items():
         found[clause] = n
     for error in counter.refused.values():
         raise error
@@ -102,9 +100,10 @@ def _formula_counts(extent: Extent, world: World) -> dict[str, Counts]:
     program = extent.program
     data = group_counts(extent, (), world, features=formula_features(program))
     found = {}
-    for name in ("n", "groundings"):
-        found[name] = np.zeros(program.clause_count, dtype=object)
-        found[name][data.column("clause").to_numpy()] = list(map(int, data.column(name).to_pylist()))
+    for name in ("n", "groundings", "applies"):
+        found[name] = np.full(program.clause_count, None if name == "applies" else 0, dtype=object)
+        values = data.column(name).to_pylist()
+        found[name][data.column("clause").to_numpy()] = [None if v is None else int(v) for v in values]
     return found
 
 

@@ -1275,7 +1275,7 @@ class Database(Helpful):
         Table
             Columns `clause`, `text`, `n`, `groundings`, `applies`, `weight`; the counts are exact integers. `applies` are the groundings whose body holds, of a clause that
             is an implication as written, and NULL of others. With `by` a column for each variable, with
-            the names of constants, `clause`, `groundings`, `n`, `violated`, by clause and then by the order of constants in the data. A
+            the names of constants, `clause`, `groundings`, `n`, `violated`, `applies`, by clause and then by the order of constants in the data. A
             variable with the name of another column has `_` behind it. With `against`: `clause`, `text`, `delta_n`, `weight`. With `expected`:
             `clause`, `text`, `n_observed`, `n_expected`, `difference` (observed minus expected), `groundings`, `weight`; labels are read for
             `n_observed` alone, which is NULL, as the difference is, if a query atom has no label.

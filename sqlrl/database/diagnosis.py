@@ -51,18 +51,16 @@ def diagnosed(session: Session, asked: Query, kind: str, options: Mapping[str, A
         )
     paper = tuple(x for x in _USUAL if x not in _OF_COSTS)
     own: tuple[str, ...] = {"paper": paper, "costs": _OF_COSTS}.get(kind, ())
-    wrong = [Parameter(name, value) for name, value in options.items() if name not in own and value != _USUAL[name]]
+    strange = {name: value for name, value in options.items() if name not in own and value != _USUAL[name]}
+    wrong = [f"{Parameter(name, value)}" for name, value in strange.items()]
     if kind == "paper" and asked.roles != NONE:
-        wrong.append(Parameter("roles"))
+        wrong.append("roles=")
     if wrong:
-        listed = ", ".join(f"{each}" for each in wrong)
-        old = all(each.name in paper for each in wrong) and kind == "quality"
-        remedy = (
-            f"pass {Parameter('kind', 'paper')}, which marks rules as before, or leave it out"
-            if old
-            else "leave it out"
+        old = kind == "quality" and strange.keys() <= set(paper)
+        marks = f"pass {Parameter('kind', 'paper')}, which marks rules as before, or "
+        raise InputError(
+            f"{', '.join(wrong)}: a diagnosis of kind {kind!r} has no such option; {marks if old else ''}leave it out."
         )
-        raise InputError(f"{listed}: a diagnosis of kind {kind!r} has no such option; {remedy}.")
     if kind == "quality":
         from sqlrl.database.rule_quality import judged_rules
 

@@ -15,14 +15,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.arguments import given
-from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.layout import Layout, TableName, TypeInfo
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import shown_arguments
 from sqlrl.engine.nodes import column, named, star_count, subquery, table, union_all
 from sqlrl.errors import CatalogError, LabelWarning, SqlrlError, warn
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clauses import clause_table, expansion_names
-from sqlrl.ground.counts import groundings
 from sqlrl.ground.observed import observed_layout
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rule_parts import (
@@ -41,7 +40,7 @@ from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula, format_rule
 from sqlrl.logic.rule_list import RefusedRule, RuleList, parse_rules, read_rules, rules_of
 from sqlrl.logic.subformulas import atoms_of, terms_of, with_terms
-from sqlrl.logic.terms import Argument, Atom, Clause, Constant, Formula, Predicate
+from sqlrl.logic.terms import Argument, Atom, Clause, Constant, Formula, Predicate, Variable
 from sqlrl.plan.sources import argument_columns
 from sqlrl.plan.violating_rows import NamedFacts, NamedTables, violating_rows
 from sqlrl.progress import Stage
@@ -204,7 +203,9 @@ class _Trial:
         return layout, found
 
     def _layout(self, numbers: Sequence[int]) -> Layout:
-        model = self.asked.model.with_rules(tuple(map(self._rule, numbers)))
+        # What a rule on trial names is no part of the domains of others.
+        rules = (Rule(_without_constants(self._rule(i).formula)) for i in numbers)
+        model = self.asked.model.with_rules(tuple(rules))
         return self.session.layout(model, roles=replace(self.asked.roles, drop=()), all_closed=True)
 
     def _warn_of_unknown(self, layout: Layout) -> None:
@@ -264,9 +265,10 @@ class _Trial:
         """Count the rules of a program, a row for each clause."""
         program, counter = extent.program, PartCounter(extent)
         features = [i for i, bound in enumerate(program.features) if bound.rule is not None]
-        totals = dict(enumerate(groundings(extent)))
+        whole = whole_rules(program, features)
         with Stage("counting violations"):
-            true = counter.true(whole_rules(program, features), totals)
+            totals = counter.totals(whole)
+            true = counter.true(whole, totals)
         found = implications(program, features)
         with Stage("counting where rules apply"):
             applies = counter.applies(bodies(program, features), totals)
@@ -276,6 +278,7 @@ class _Trial:
             head_true = counter.true(heads, head_totals)
         known = self._known(counter, found, layout, totals)
         query = _Violating(self.session, program, layout)
+        missing = {i: _missing(program, i) for i in features}
         judged = []
         refused = {clause: str(error.message).split("\n")[0] for clause, error in counter.refused.items()}
         with Stage("writing queries"):
@@ -291,8 +294,9 @@ class _Trial:
                     row["text"] + ("." if rule.hard else ""),
                     row["weight"] if weighted else None,
                     rule.hard,
-                    int(totals[clause]),
+                    totals.get(clause),
                     problem=refused.get(clause) if clause not in true else None,
+                    missing=missing[feature],
                 )
                 if clause in true:
                     head = None
@@ -300,7 +304,7 @@ class _Trial:
                         variables = dict(program.features[feature].feature.variables)
                         head_of = query.filled(clause, found[feature].head)
                         head = HeadRate(head_true[clause], head_totals[clause], *head_words(head_of, variables))
-                    wrong = int(totals[clause] - true[clause])
+                    wrong = totals[clause] - true[clause]
                     one = replace(
                         one, violations=wrong, applies=applies.get(clause), head=head, known=known.get(clause),
                         sql=query.text(clause),
@@ -350,6 +354,24 @@ class _Trial:
                 heads[added[owners[i]]] = each
         with Stage("comparing rules"):
             return [*implied_pairs(clauses), *contradictory_pairs(heads, types)]
+
+
+def _without_constants(formula: Formula) -> Formula:
+    """Return a formula with a variable of its own in place of each constant."""
+    numbers = count()
+    return with_terms(formula, lambda t: Variable(f"constant {next(numbers)}") if isinstance(t, Constant) else t)
+
+
+def _missing(program: Program, feature: int) -> tuple[str, ...]:
+    """Return the constants of a rule that the data do not have, with their types."""
+    instances = program.features[feature].instances
+    named = {
+        (kind, term.name)
+        for instance in instances
+        for kind, term in zip(instance.shape.parameters, instance.arguments, strict=True)
+        if isinstance(term, Constant)
+    }
+    return tuple(f"{kind} {name!r}" for kind, name in sorted(named) if program.constants.of(kind)[name] < 0)
 
 
 def _owners(program: Program) -> dict[int, int]:
@@ -433,12 +455,21 @@ def named_tables(store: Store, layout: Layout) -> NamedTables:
         if name in records
     }
     return NamedTables(
-        store.schema,
+        store.engine.schema,
         facts,
         {name: record.dictionary for name, record in types.items()},
         {name: record.domain for name, record in types.items() if record.local and record.domain is not None},
         layout.example_type,
+        {name: _declared(store, info) for name, info in layout.types.items() if info.declared},
     )
+
+
+def _declared(store: Store, info: TypeInfo) -> list[str]:
+    """Return the constants of a type that the model declares beyond those of the data, which are the last ones."""
+    query = exp.select(column("name")).from_(table(info.dictionary)).order_by(column("id"))
+    query = query.where(column("id") >= exp.convert(info.size - info.declared))
+    found: list[str] = store.engine.fetch(query, step=f"read the constants of {info.name}").column(0).to_pylist()
+    return found
 
 
 # ---- what is kept --------------------------------------------------------------------------------------

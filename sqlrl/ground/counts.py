@@ -93,7 +93,11 @@ def overflow_named(program: Program, use: ShapeUse) -> Iterator[None]:
 
 def _overflow(program: Program, use: ShapeUse) -> CountOverflowError:
     """Return the error that a count of a shape's clauses does not fit into 128 bits; it names the first of them."""
-    feature = next(i for i, f in enumerate(program.features) if any(x.shape == use.shape for x in f.instances))
+    of_shape = (i for i, f in enumerate(program.features) if any(x.shape == use.shape for x in f.instances))
+    # The shape of a part of a rule is that of no rule.
+    feature = next(of_shape, None)
+    if feature is None:
+        feature = program.feature_of[use.clauses[0]]
     return CountOverflowError(f"a count of {rule_place(program, feature)} does not fit into 128 bits")
 
 

@@ -7,7 +7,7 @@ template is a constant of its clauses: each clause is in the groups of that one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import prod
@@ -25,7 +25,8 @@ from sqlrl.errors import DoubleQuoted, GroundingLimitError, InputError, Paramete
 from sqlrl.ground.clauses import expansion_names
 from sqlrl.ground.counts import check_count, overflow_named, rule_place, shape_of, shape_words
 from sqlrl.ground.program import Extent, Program, ShapeUse
-from sqlrl.logic.shapes import Shape, Slot
+from sqlrl.ground.rule_parts import RulePart, bodies
+from sqlrl.logic.shapes import Instance, Shape, Slot
 from sqlrl.logic.terms import Constant, Variable
 from sqlrl.plan.count_plan import GroupColumns
 from sqlrl.plan.counting import count_violated, joined_by_count
@@ -114,8 +115,16 @@ class _Unit:
 class _Part:
     """Counts clauses whose groups have the same names and types; `b0`, `b1`, ... are ids for names that no clause fixes."""
 
-    def __init__(self, extent: Extent, found: Sequence[_Clauses], by: Sequence[str], which: Which) -> None:
+    def __init__(
+        self,
+        extent: Extent,
+        found: Sequence[_Clauses],
+        by: Sequence[str],
+        which: Which,
+        negated_bodies: Mapping[int, RulePart],  # of implications, by feature
+    ) -> None:
         self.extent, self.program, self.found, self.by, self.which = extent, extent.program, found, by, which
+        self.negated_bodies = negated_bodies
         self.kinds = found[0].kinds
         self.columns = [f"b{j}" for j, kind in enumerate(self.kinds) if kind is not None]
 
@@ -135,15 +144,14 @@ class _Part:
                 pairs.append((f"b{j}", Slot(False, index)))
         return tuple(pairs)
 
-    def _add(self, members: dict[_Key, _Members], clauses: _Clauses, place: int, *, few: bool) -> None:
-        """Add the clauses of a feature to those that a query counts; `place` is that of one of its instances."""
+    def _add(self, members: dict[_Key, _Members], clauses: _Clauses, instance: Instance | None, *, few: bool) -> None:
+        """Add the clauses of a feature to those that a query counts, as an instance of it says; None if it comes to no clause."""
         bound = self.program.features[clauses.feature]
-        if not bound.instances:
+        if instance is None:
             shape = shape_of(bound)
             names = [name for name, _ in bound.feature.variables if name not in bound.feature.plus]
             members.setdefault((shape, self._slots(shape, names), few), _Members()).clauses.append(clauses.ids)
             return
-        instance = bound.instances[place]
         mine = members.setdefault((instance.shape, self._slots(instance.shape, instance.variables), few), _Members())
         mine.clauses.append(clauses.ids)
         columns = []
@@ -175,14 +183,18 @@ class _Part:
         """Count, in `groundings`, `n` and `violated`; at most so many groups."""
         violated: dict[_Key, _Members] = {}
         total: dict[_Key, _Members] = {}
+        applies: dict[_Key, _Members] = {}
         order = {shape: i for i, shape in enumerate(self.program.shapes)}
         for clauses in self.found:
             few, instances = self.few(clauses.feature), self.program.features[clauses.feature].instances
             # All clauses of a formula have its groundings; of a hard one that was taken apart those of the first shape count.
-            first = min(range(len(instances)), key=lambda i: order[instances[i].shape], default=0)
+            first = min(instances, key=lambda instance: order[instance.shape], default=None)
             self._add(total, clauses, first, few=few)
-            for place in range(len(instances)):
-                self._add(violated, clauses, place, few=few)
+            for instance in instances:
+                self._add(violated, clauses, instance, few=few)
+            part = self.negated_bodies.get(clauses.feature)
+            for instance in () if part is None else part.instances:
+                self._add(applies, clauses, instance, few=few)
         with ExitStack() as stack:
             whole = {key: self._unit(stack, *key[:2], members) for key, members in total.items()}
             every = [(unit, few) for (_, _, few), unit in whole.items()]
@@ -191,14 +203,17 @@ class _Part:
                 # Mostly each formula is one clause, so that these are the same clauses.
                 same = key in total and len(total[key].clauses) == len(members.clauses)
                 wrong.append((whole[key] if same else self._unit(stack, *key[:2], members), key[2]))
-            self._check(wrong, every, world, most)
+            conditions = [self._unit(stack, *key[:2], members) for key, members in applies.items()]
+            self._check(wrong, every, conditions, world, most)
             found = self._violated(stack, [unit for unit, _ in wrong], world)
-            return self._read(self._groundings(stack, every, found), found, stack)
+            held = self._violated(stack, conditions, world)
+            return self._read(self._groundings(stack, every, found), found, held, stack)
 
     def _check(
         self,
         wrong: Sequence[tuple[_Unit, bool]],
         every: Sequence[tuple[_Unit, bool]],
+        conditions: Sequence[_Unit],
         world: World,
         most: int | None,
     ) -> None:
@@ -221,7 +236,7 @@ class _Part:
             """Plan the number of groups with a violated grounding."""
             return violated_group_count(unit.use.bound, world, examples, unit.by)
 
-        for unit, _ in wrong:
+        for unit in [*(unit for unit, _ in wrong), *conditions]:
             check_count(self.extent, unit.use, world)
             _check_joined(self.extent, unit, joined, self.by)
         for unit, _ in every:
@@ -312,7 +327,7 @@ class _Part:
 
     # ---- names ------------------------------------------------------------------------------------------
 
-    def _read(self, total: TableName, violated: TableName, stack: ExitStack) -> pa.Table:
+    def _read(self, total: TableName, violated: TableName, held: TableName, stack: ExitStack) -> pa.Table:
         """Read the counts of groups with names, by clause and then by the ids of constants."""
         layout = self.program.layout
         same = [exp.EQ(this=a, expression=b) for a, b in zip(self._keys("v"), self._keys("t"), strict=True)]
@@ -334,8 +349,21 @@ class _Part:
             join(query, table(source, f"d{j}"), on, "INNER")
             query = query.select(named(column("name", f"d{j}"), f"b{j}"))
         join(query, table(violated, "v"), conjunction(same), "LEFT")
+        same = [exp.EQ(this=a, expression=b) for a, b in zip(self._keys("w"), self._keys("t"), strict=True)]
+        join(query, table(held, "w"), conjunction(same), "LEFT")
+        broken: exp.Expression = exp.Coalesce(this=column("n", "w"), expressions=[integer(0)])
+        rest = exp.Sub(this=all_.copy(), expression=broken.copy())
+        applies = exp.If(
+            this=exp.Is(this=column("body", "c"), expression=exp.null()),
+            true=cast(exp.null(), "INT128"),
+            false=exp.If(this=column("body", "c"), true=rest, false=broken),
+        )
         query = query.select(
-            column("clause", "t"), named(all_.copy(), "groundings"), named(n, "n"), named(bad, "violated")
+            column("clause", "t"),
+            named(all_.copy(), "groundings"),
+            named(n, "n"),
+            named(bad, "violated"),
+            named(applies, "applies"),
         )
         if self.which != "all":
             query = query.where(exp.NEQ(this=(bad if self.which == "violated" else n).copy(), expression=integer(0)))
@@ -343,15 +371,18 @@ class _Part:
         return self.program.engine.fetch(query.order_by(*order), step="name the groups")
 
     def _signs(self) -> pa.Table:
-        """Return for each clause whether its violated groundings are the true ones of its formula, and the constants that it fixes."""
+        """Return for each clause whether its violated groundings are the true ones of its formula, the same of its negated body, and the constants that it fixes."""
         ids = np.concatenate([clauses.ids for clauses in self.found])
         negated = [self.program.features[c.feature].feature.negated for c in self.found for _ in c.ids]
+        parts = [self.negated_bodies.get(c.feature) for c in self.found for _ in c.ids]
+        body = [None if part is None else part.negated for part in parts]
         fixed = {
             f"plus{j}": pa.array([name for c in self.found for name in c.names[self.by[j]]], pa.string())
             for j, kind in enumerate(self.kinds)
             if kind is None
         }
-        return pa.table({"clause": ids, "negated": pa.array(negated, pa.bool_()), **fixed})
+        flags = {"negated": pa.array(negated, pa.bool_()), "body": pa.array(body, pa.bool_())}
+        return pa.table({"clause": ids, **flags, **fixed})
 
 
 def _number(program: Program, unit: _Unit, query: exp.Select) -> int:
@@ -392,7 +423,7 @@ def group_counts(
     features: Iterable[int] | None = None,  # of these those that have the variables; all by default
     most: int | None = None,  # more groups are refused
 ) -> pa.Table:
-    """Count clauses by constants of some variables: `b0`, ... (names), `clause`, `groundings`, `n` (true ones), `violated`."""
+    """Count clauses by constants of some variables: `b0`, ... (names), `clause`, `groundings`, `n` (true ones), `violated`, `applies` (whose body holds)."""
     program = extent.program
     parts: dict[tuple[str | None, ...], list[_Clauses]] = {}
     for feature in range(len(program.features)) if features is None else features:
@@ -401,13 +432,15 @@ def group_counts(
             if len(clauses.ids):
                 parts.setdefault(clauses.kinds, []).append(clauses)
     found: list[pa.Table] = []
+    asked = [clauses.feature for part in parts.values() for clauses in part]
+    conditions = {part.feature: part for part in bodies(program, asked)}
     for part in parts.values():
         so_far = sum(data.num_rows for data in found)
         left = None if most is None else max(most - so_far, 0)
         # A group is a choice of constants that some grounding has.
-        found.append(_Part(extent, part, by, which).counts(world, left))
+        found.append(_Part(extent, part, by, which, conditions).counts(world, left))
     names = [f"b{j}" for j in range(len(by))]
-    counts = ("groundings", "n", "violated")
+    counts = ("groundings", "n", "violated", "applies")
     if not found:
         empty = {**{name: pa.array([], pa.string()) for name in names}, "clause": pa.array([], pa.int64())}
         return pa.table({**empty, **{name: pa.array([], pa.int64()) for name in counts}})
@@ -430,7 +463,7 @@ def _whole(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 # ---- names -------------------------------------------------------------------------------------------
 
-_COUNTS = ("clause", "groundings", "n", "violated")
+_COUNTS = ("clause", "groundings", "n", "violated", "applies")
 """Columns of counts by groups, beside those of the variables."""
 
 

@@ -19,7 +19,7 @@ from sqlglot import exp
 from sqlrl.engine.nodes import column, table
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError, SqlrlError, UnsupportedError
 from sqlrl.ground.clauses import expansion_names
-from sqlrl.ground.counts import check_count, run_counts
+from sqlrl.ground.counts import check_count, rule_place, run_counts
 from sqlrl.ground.program import BoundFeature, Extent, Program, ShapeUse
 from sqlrl.logic.implications import Implication, implication
 from sqlrl.logic.model import Rule
@@ -36,6 +36,9 @@ Item = TypeVar("Item")
 
 MOST_NARROWED = 10_000
 """Clauses of more constants are counted over all facts: most have one of these."""
+
+MOST_COUNTED = 10**38
+"""From here on a number has more digits than a decimal."""
 
 REFUSED = (ModelError, UnsupportedError, GroundingLimitError, CountOverflowError)
 """Errors that are about one rule, so that others can be counted without it."""
@@ -96,6 +99,9 @@ def rule_parts(program: Program, formulas: Mapping[int, Formula], *, own: bool) 
     found = []
     for i, part in compiled.items():
         whole = program.features[i]
+        if not own and any(len(x.variables) > len(whole.feature.variables) for x in whole.feature.clauses):
+            # A hard rule with quantifiers, whose clauses have groundings of their own.
+            continue
         made = _part(i, part, part if own else whole, shaper)
         # Without its other literals a variable might range over other examples.
         if own or not whole.instances or _owners(program, made.domain) == _owners(program, whole.instances[0]):
@@ -172,13 +178,13 @@ class PartCounter:
         violated, found = self.violated(parts), dict[int, int]()
         for part in parts:
             for clause in self._clauses(part.feature)[0].tolist():
-                if clause in violated:
+                if clause in violated and clause in totals:
                     found[clause] = violated[clause] if part.negated else totals[clause] - violated[clause]
         return found
 
     def applies(self, negated: Sequence[RulePart], totals: Mapping[int, int]) -> dict[int, int]:
         """Return by clause in how many of its groundings a condition holds, given its negation."""
-        return {clause: totals[clause] - n for clause, n in self.true(negated, totals).items()}
+        return {clause: totals[clause] - n for clause, n in self.true(negated, totals).items() if clause in totals}
 
     def totals(self, parts: Sequence[RulePart]) -> dict[int, int]:
         """Return by clause the groundings of its part: the product of the domain sizes of its variables."""
@@ -192,16 +198,27 @@ class PartCounter:
             if alike is None:
                 self._add(by_constants, part.feature, part.domain)
                 continue
+            clauses = self._clauses(part.feature)[0].tolist()
+            if not clauses:
+                continue
             if isinstance(alike, int) and self.extent.examples is None:
                 known[alike] = alike
-            if alike not in known:
-                use = ShapeUse(bound, [0])
-                known[alike] = sum(n for _, n in run_counts(self.program, use, self._groundings(use, bound)))
-            found.update(dict.fromkeys(self._clauses(part.feature)[0].tolist(), known[alike]))
+            try:
+                if alike not in known:
+                    use = ShapeUse(bound, clauses[:1])
+                    known[alike] = sum(n for _, n in run_counts(self.program, use, self._groundings(use, bound)))
+                if known[alike] >= MOST_COUNTED:
+                    place = rule_place(self.program, part.feature)
+                    raise CountOverflowError(f"{place} has more than 10^38 groundings, which no column holds")
+            except REFUSED as error:
+                self.refused.update(dict.fromkeys(clauses, error))
+            else:
+                found.update(dict.fromkeys(clauses, known[alike]))
         return found | self._counted(by_constants, self._groundings)
 
     def violated(self, parts: Sequence[RulePart]) -> dict[int, int]:
-        """Return by clause the violated groundings of its part, those of the clauses that it comes to added up."""
+        """Return by clause the violated groundings of its part, those of the clauses that it comes to added up; of none that was refused."""
+        parts = [part for part in parts if not self.refused.keys() & set(self._clauses(part.feature)[0].tolist())]
         members: dict[Shape, _Members] = {}
         # One that is always true, or always false, comes to none.
         found = {clause: 0 for part in parts for clause in self._clauses(part.feature)[0].tolist()}
@@ -285,7 +302,7 @@ class PartCounter:
         unknown = frozenset(k for k, values in enumerate(columns) if (values < 0).any())
         data = pa.table({"clause": ids, **{f"k{k}": values for k, values in enumerate(columns)}})
         with self.program.rows_table(data) as listed:
-            yield ShapeUse(bind(shape, self.program.layout, unknown, listed), rows=len(ids))
+            yield ShapeUse(bind(shape, self.program.layout, unknown, listed), ids.tolist(), len(ids))
 
     @contextmanager
     def _narrowed(self, use: ShapeUse) -> Iterator[BoundShape]:

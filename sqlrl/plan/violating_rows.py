@@ -7,7 +7,7 @@ all else is a condition; a variable that no positive atom has ranges over its do
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -54,6 +54,9 @@ class NamedTables:
     dictionaries: Mapping[str, str]  # by type
     domains: Mapping[str, str]  # by local type
     example_type: str | None = None
+    declared: Mapping[str, Sequence[str]] = field(
+        default_factory=dict
+    )  # constants that a model declares beyond those of the data
 
     @property
     def by_column(self) -> bool:
@@ -277,10 +280,19 @@ class _Writer:
             return self.tables.relation("example", alias), []
         owners = self._owners(name, types, formula)
         if not any(self._is_known(owner, known) for owner in owners):
-            return self.tables.relation(self.tables.dictionaries[types[name]], alias), []
+            return self._whole_type(types[name], alias), []
         owner = next(owner for owner in sorted(owners, key=str) if self._is_known(owner, known))
         source = subquery(self._domain_rows(types[name]), alias)
         return source, [exp.EQ(this=column("example", alias), expression=self._term(owner, known))]
+
+    def _whole_type(self, kind: str, alias: str) -> exp.Expression:
+        """Return the constants of a type."""
+        dictionary, further = self.tables.dictionaries[kind], self.tables.declared.get(kind, ())
+        if not further:
+            return self.tables.relation(dictionary, alias)
+        known = exp.select(column("name", "d")).from_(self.tables.relation(dictionary, "d"))
+        listed = exp.Unnest(expressions=[exp.Array(expressions=[exp.Literal.string(name) for name in further])])
+        return subquery(union_all([known, exp.select(named(listed, "name"))]), alias)
 
     def _is_known(self, term: Term, known: _Known) -> bool:
         return isinstance(term, Constant) or term.name in known

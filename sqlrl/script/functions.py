@@ -324,12 +324,12 @@ def _counted(call: FunctionCall) -> pa.Schema:
                 "weight": pa.float64(),
             }
         )  # fmt: skip
-    *variables, clause, groundings, n, violated = group_columns(variable_names(by))
+    *variables, clause, groundings, n, violated, applies = group_columns(variable_names(by))
     return pa.schema(
         {
             **dict.fromkeys(variables, pa.string()),
             clause: pa.int64(),
-            **dict.fromkeys((groundings, n, violated), _COUNT),
+            **dict.fromkeys((groundings, n, violated, applies), _COUNT),
         }
     )
 

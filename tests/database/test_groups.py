@@ -53,7 +53,7 @@ def test_a_formula_is_counted_by_each_of_its_variables(db: Database) -> None:
             found[0] += 1
             found[1 if holds else 2] += 1
         table = db.count("Friends(x, y) ^ Smokes(x) => Smokes(y)", by=by)
-        assert table.columns == [*by, "clause", "groundings", "n", "violated"]
+        assert table.columns == [*by, "clause", "groundings", "n", "violated", "applies"]
         assert rows(table, *by) == {key: tuple(value) for key, value in want.items()}
         assert table == db.count("Friends(x, y) ^ Smokes(x) => Smokes(y)", by=", ".join(by))
         for groups, place in (("violated", 2), ("true", 1)):
@@ -224,7 +224,7 @@ def test_columns_that_are_taken_get_another_name(db: Database) -> None:
     table = db.count(
         "Friends(n, clause) ^ Friends(clause, n_) ^ Friends(n_, vIOLATED) => Smokes(n)", by="n,clause,vIOLATED"
     )
-    assert table.columns == ["n_", "clause_", "vIOLATED_", "clause", "groundings", "n", "violated"]
+    assert table.columns == ["n_", "clause_", "vIOLATED_", "clause", "groundings", "n", "violated", "applies"]
     assert set(table["clause_"]) == {"Anna", "Bob", "Chris", "Dora"}
     assert table.to_duckdb(db.advanced.engine.connection).aggregate("count(distinct n_)").fetchall() == [(4,)]
 

@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
@@ -295,6 +296,14 @@ def test_a_model_may_have_rules_without_data(shop: sqlrl.Database) -> None:
     assert [row["rule"] for row in shop.diagnose(model, roles=sqlrl.Roles(drop=["Lost"])).table] == [0]
 
 
+def test_a_rule_of_too_many_groundings_leaves_the_others_alone(shop: sqlrl.Database) -> None:
+    many = " v ".join(f"Late(x{i})" for i in range(25))
+    found = {row["rule"]: row for row in shop.diagnose(f"{many}\nLate(o) => Refunded(o)\nLate(o) => {many}").table}
+    assert "more than 10^38 groundings" in found[0]["problem"]
+    assert "more than 10^38 groundings" in found[2]["problem"]
+    assert (found[1]["applies"], found[1]["violations"]) == (16, 6)
+
+
 # ---- verdicts and order --------------------------------------------------------------------------------
 
 
@@ -309,7 +318,9 @@ def test_a_model_may_have_rules_without_data(shop: sqlrl.Database) -> None:
         ("Refunded(o) => (EXIST s Placed(o, s))", "holds in all 12 cases where it applies; of all 40 bindings 100 % satisfy EXIST s Placed(o, s)"),
         ("Late(o) v Refunded(o)", "violated in 22 of 40 groundings (55 %)"),
         ("!Late(o) v Refunded(o).", "hard, but violated in 6 of 40 groundings (15 %)"),
-        ("-1 Late(o) => Refunded(o)", "violated in 6 of 16 cases where it applies (38 %); of all 40 orders 30 % are refunded; its weight is negative, so it speaks for what violates it"),
+        ("-1 Late(o) => Refunded(o)", "violated in 6 of 16 cases where it applies (38 %); of all 40 orders 30 % are refunded; worse than chance; its weight is negative, so it speaks for what violates it"),
+        ("-1 Refunded(o) => !Late(o)", "violated in 10 of 12 cases where it applies (83 %); of all 40 orders 60 % are not late; its weight is negative, so it speaks for what violates it"),
+        ('Placed(o, "s77") => Refunded(o)', "never applies: nothing satisfies its body; of all 40 orders 30 % are refunded; the data have no shop 's77'"),
         ("Placed(o, s) ^ Placed(o, t) => s = t.", "holds in all 40 cases where it applies"),
     ],
 )  # fmt: skip
@@ -322,6 +333,8 @@ def test_verdicts(shop: sqlrl.Database, rule: str, verdict: str) -> None:
 def test_hard_rules_that_are_violated_come_first(shop: sqlrl.Database) -> None:
     text = "Refunded(o) => !Late(o)\nLate(o) => Refunded(o).\nPlaced(o, s) => Late(o).\nPlaced(o, s) ^ Placed(o, t) => s = t.\nbad\nbad line\nLate(o) => Refunded(o)"
     assert shop.diagnose(text).table["rule"] == [2, 1, 0, 5, 3, 4]
+    # What speaks against a rule that is mostly violated is mostly right.
+    assert shop.diagnose("-1 Refunded(o) => !Late(o)\nLate(o) => Refunded(o)").table["rule"] == [1, 0]
 
 
 def test_a_hard_rule_that_states_a_block_is_counted() -> None:
@@ -360,6 +373,24 @@ def test_examples_narrow_what_is_counted(shop: sqlrl.Database) -> None:
         whole, part = (db.diagnose("Word(d, w) => Good(d, w)", examples=some).table for some in (None, ["d0", "d2"]))
         assert (whole["applies"], whole["violations"]) == ([12], [6])
         assert (part["applies"], part["violations"]) == ([8], [4])
+
+
+def test_what_a_rule_names_is_no_part_of_the_domains_of_others(shop: sqlrl.Database) -> None:
+    rule = 'Late("o00") => Placed(o, "s1")'
+    alone = shop.diagnose(rule).table.to_pylist()[0]
+    beside = shop.diagnose(f'{rule}\nLate("o99") => Placed(o, "s1")\nLate(o) => Placed("o98", "s1")').table
+    assert {row["rule"]: row for row in beside}[0]["violations"] == alone["violations"] == 36
+    for row in beside:
+        assert len(shop.sql(row["violating_sql"]).fetchall()) == row["violations"]
+
+
+def test_what_a_text_declares_is_a_part_of_the_domains() -> None:
+    with sqlrl.connect() as db:
+        db.load("Friends", [("Ann", "Bob")], types=["person", "person"])
+        db.load("Old", [("Ann",)], types=["person"])
+        row = db.diagnose('person = {Ann, Bob, Cid, "D\'Or"}\nOld(x) => Friends(x, y)\n').table.to_pylist()[0]
+        assert (row["applies"], row["violations"]) == (4, 3)
+        assert sorted(db.sql(row["violating_sql"]).fetchall()) == [("Ann", "Ann"), ("Ann", "Cid"), ("Ann", "D'Or")]
 
 
 # ---- pairs ---------------------------------------------------------------------------------------------
@@ -450,6 +481,17 @@ def test_what_is_not_known_of_a_pair_is_no_violation_under_the_open_world() -> N
         db.load("Lives", [("a", "Rome"), ("b", "Rome")], types=["person", "city"], target=True)
         row = db.diagnose("Born(p, c) => Lives(p, c)").table.to_arrow().to_pylist()[0]
         assert (row["applies"], row["violations"], row["confidence"], row["pca_confidence"]) == (3, 2, 1 / 3, 1 / 2)
+
+
+def test_queries_of_violations_run_on_the_connection_of_the_user() -> None:
+    with duckdb.connect() as connection:
+        connection.sql("create table late as select 'o' || range as name from range(5)")
+        db = sqlrl.connect(connection)
+        db.load("Late", connection.sql("from late"), types=["order"])
+        db.load("Paid", connection.sql("from late limit 3"), types=["order"])
+        query = db.diagnose("Late(o) => Paid(o)").table["violating_sql"][0]
+        assert len(connection.sql(query).fetchall()) == len(db.sql(query).fetchall()) == 2
+        assert connection.sql("select violations from sqlrl.rule_quality").fetchall() == [(2,)]
 
 
 def test_atoms_without_a_label_are_told() -> None:

@@ -13,6 +13,7 @@ from sqlrl.ground import counts as sql
 from sqlrl.ground.completion import completed_world
 from sqlrl.ground.groups import EXAMPLE, group_counts, has_variables
 from sqlrl.ground.program import Extent, Program
+from sqlrl.logic.terms import Implies
 from sqlrl.plan.sources import World
 from tests.effort import draws
 from tests.ground.brute import Data, Formulas, Ground, equalities_of
@@ -85,6 +86,15 @@ def check(
             else:
                 assert row["groundings"] == total[group], (rule, group)
                 assert row["n"] == right[group], (rule, group)
+            assert (row["applies"] is None) or isinstance(formula.formula, Implies)
+            if row["applies"] is not None and not rule.hard:
+                body = formula.formula.left
+                held = sum(
+                    formula.holds(each, true, body)
+                    for each in formula.groundings(examples)
+                    if tuple(each["" if name == EXAMPLE else name] for name in by) == group
+                )
+                assert row["applies"] == held, (rule, group)
         assert mine["violated"] == [row for row in mine["all"] if row["violated"]], rule
         assert mine["true"] == [row for row in mine["all"] if row["n"]], rule
     assert seen == {clause for clause, feature in enumerate(program.feature_of) if feature in features}

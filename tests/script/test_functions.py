@@ -86,7 +86,7 @@ def test_weights_counts_reasons_and_diagnosis(db: Database) -> None:
     assert rows(db, by) == expected
     assert sum(r["n"] for r in expected) == third["n"]
     described = [r["column_name"] for r in rows(db, f"DESCRIBE {by}")]
-    assert described == ["x", "clause", "groundings", "n", "violated"]
+    assert described == ["x", "clause", "groundings", "n", "violated", "applies"]
     reasons = db.predict(model).why("Liked(d5)")
     found = rows(db, "FROM ML.EXPLAIN(MODEL taste, 'Liked(d5)')")
     assert [
@@ -99,7 +99,7 @@ def test_weights_counts_reasons_and_diagnosis(db: Database) -> None:
     assert marked == db.diagnose(model, kind="paper").found.to_pylist()
     with pytest.raises(ScriptError, match="kind => 'overlap': choose 'quality' or 'paper'"):
         db.run("FROM ML.DIAGNOSE(MODEL taste, kind => 'overlap')")
-    with pytest.raises(ScriptError, match=r"threshold => 0\.3: .*kind => 'paper'"):
+    with pytest.raises(ScriptError, match=r"threshold = 0\.3: .*kind = 'paper'"):
         db.run("FROM ML.DIAGNOSE(MODEL taste, threshold => 0.3)")
 
 

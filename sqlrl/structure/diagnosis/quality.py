@@ -145,6 +145,7 @@ class JudgedRule:
     known: int | None = None
     problem: str | None = None
     sql: str | None = None
+    missing: tuple[str, ...] = ()  # constants that the data do not have, with their types
     implied_by: tuple[int, ...] = ()
     contradicts: tuple[int, ...] = ()
 
@@ -185,11 +186,19 @@ class JudgedRule:
         return self.groundings if self.applies is None else self.applies
 
     @property
+    def opposite(self) -> bool:
+        """Whether the rule speaks for what violates it, since its weight is negative."""
+        return self.weight is not None and self.weight < 0
+
+    @property
     def order(self) -> tuple[object, ...]:
-        """Hard rules that are violated come first, then those that are violated in the largest share, last what was not counted."""
+        """Hard rules that are violated come first, then those that are wrong in the largest share of cases, last what was not counted."""
         wrong, cases = self.violations or 0, self.cases or 0
-        group = 0 if self.hard and wrong else 2 if self.problem is not None else 1
-        return group, -(wrong if group == 0 else wrong / cases if cases else -1.0), self.rule
+        if self.hard and wrong:
+            return 0, -wrong, self.rule
+        if self.opposite:
+            wrong = cases - wrong
+        return 2 if self.problem is not None else 1, -(wrong / cases if cases else -1.0), self.rule
 
     @property
     def verdict(self) -> str:
@@ -201,8 +210,10 @@ class JudgedRule:
             yield f"not counted: {self.problem}"
         else:
             yield from self._judged()
-            if self.weight is not None and self.weight < 0:
+            if self.opposite:
                 yield "its weight is negative, so it speaks for what violates it"
+        if self.missing:
+            yield f"the data have no {' and no '.join(self.missing)}"
         if self.implied_by:
             yield f"implied by {_rules(self.implied_by)}"
         if self.contradicts:
@@ -229,8 +240,11 @@ class JudgedRule:
         if self.head is not None and self.head.total > 1:
             yield self.head.words
         (low, high), base = self.interval, self.base_rate
-        if wrong and low is not None and high is not None and base is not None and low <= base:
-            yield "worse than chance" if high < base else "no better than chance"
+        if low is None or high is None or base is None:
+            return
+        better, worse = (high < base, low > base) if self.opposite else (low > base, high < base)
+        if not better and (wrong or self.opposite):
+            yield "worse than chance" if worse else "no better than chance"
 
     def row(self) -> dict[str, object]:
         """Return the columns of `QUALITY_SCHEMA`."""

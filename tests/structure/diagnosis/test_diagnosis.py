@@ -66,7 +66,7 @@ DECLARED = "Person(person)\nFriends(person, person)\nSmokes(person)\n"
 )
 def test_the_running_example(ann: sqlrl.Database, clause: str, bin: str) -> None:
     declared = "Student(person)\nSleepy(person)\nSociable(person)\nInClass(person)\nHasJob(person)\n"
-    found = ann.diagnose(sqlrl.parse_mln(declared + f"1 {clause}"))
+    found = ann.diagnose(sqlrl.parse_mln(declared + f"1 {clause}"), kind="paper")
     (row,) = (row for row in rows(found.found) if row["target"] == "Student")
     assert {name: row[name] for name in NAMES} == {**dict.fromkeys(NAMES, 0.0), bin: 1.0}
     assert (row["too_general"], row["too_specific"]) == (bin == "applies_bad", bin == "idle_bad")
@@ -74,7 +74,8 @@ def test_the_running_example(ann: sqlrl.Database, clause: str, bin: str) -> None
 
 def test_a_clause_that_the_evidence_satisfies_everywhere_is_too_specific(ann: sqlrl.Database) -> None:
     found = ann.diagnose(
-        sqlrl.parse_mln("Student(person)\nHasJob(person)\nSleepy(person)\n1 HasJob(x) ^ Sleepy(x) => Student(x)")
+        sqlrl.parse_mln("Student(person)\nHasJob(person)\nSleepy(person)\n1 HasJob(x) ^ Sleepy(x) => Student(x)"),
+        kind="paper",
     )
     (row,) = (row for row in rows(found.found) if row["target"] == "Student")
     assert row["idle_bad"] == 1
@@ -144,7 +145,10 @@ def test_bins_of_several_literals_are_those_of_all_worlds(friends: sqlrl.Databas
         + f"{weights[0]} !Friends(x, y) v !Smokes(x) v Smokes(y)\n{weights[1]} Smokes(x)\n{weights[2]} Smokes(x) v Smokes(y) v Friends(x, y)\n"
     )
     # 2 ** 4 worlds are enumerated, so that nothing is sampled. With few samples the same component is sampled.
-    found, drawn = friends.diagnose(model), friends.diagnose(model, samples=3, chains=2, burn_in=1)
+    found, drawn = (
+        friends.diagnose(model, kind="paper"),
+        friends.diagnose(model, kind="paper", samples=3, chains=2, burn_in=1),
+    )
     assert {row["error"] for row in rows(found.found)} == {0.0}
     for asked in range(3):
         expected = by_enumeration(clauses, asked, "Smokes")
@@ -174,7 +178,7 @@ def test_bins_of_formulas_of_several_clauses_are_those_of_all_worlds(friends: sq
     clauses = [(0.7, part) for part in parts]
     each = [by_enumeration(clauses, i, "Smokes") for i in range(len(parts))]
     expected = tuple(map(sum, zip(*each, strict=True)))
-    assert bins(friends.diagnose(model).found)[0, "Smokes"] == pytest.approx(expected, abs=1e-9)
+    assert bins(friends.diagnose(model, kind="paper").found)[0, "Smokes"] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.slow
@@ -188,15 +192,15 @@ def test_bins_that_are_sampled_are_within_their_errors() -> None:
     model = sqlrl.parse_mln(
         "Friends(person, person)\nSmokes(person)\n0.5 !Friends(x, y) v !Smokes(x) v Smokes(y)\n-0.2 Smokes(x)"
     )
-    exact = db.diagnose(model, samples=300)
-    drawn = db.diagnose(model, samples=200, burn_in=20, chains=4, random_state=3)
+    exact = db.diagnose(model, kind="paper", samples=300)
+    drawn = db.diagnose(model, kind="paper", samples=200, burn_in=20, chains=4, random_state=3)
     (one,) = (r for r in rows(exact.found) if (r["rule"], r["target"]) == (0, "Smokes"))
     (other,) = (r for r in rows(drawn.found) if (r["rule"], r["target"]) == (0, "Smokes"))
     total = sum(one[name] for name in NAMES)
     assert one["error"] == 0 < other["error"] < 0.05
     for name in NAMES:
         assert abs(one[name] - other[name]) / total < 4 * other["error"]
-    again = db.diagnose(model, samples=200, burn_in=20, chains=4, random_state=3)
+    again = db.diagnose(model, kind="paper", samples=200, burn_in=20, chains=4, random_state=3)
     assert again.found.to_arrow().equals(drawn.found.to_arrow())
     assert again.groundings.to_arrow().equals(drawn.groundings.to_arrow())
 
@@ -206,7 +210,7 @@ def test_hard_rules_that_the_data_violate_are_left_out_of_the_chain(friends: sql
     model = sqlrl.parse_mln(
         DECLARED + "Friends(x, y) ^ Smokes(x) => Smokes(y).\n0.5 Smokes(x) v Smokes(y) v Friends(x, y)\n"
     )
-    found = friends.diagnose(model)
+    found = friends.diagnose(model, kind="paper")
     clauses = [(0.0, FRIENDLY), (0.5, EITHER)]
     assert bins(found.found)[1, "Smokes"] == pytest.approx(by_enumeration(clauses, 1, "Smokes"), abs=1e-9)
     # A hard rule that holds has its say.
@@ -215,7 +219,7 @@ def test_hard_rules_that_the_data_violate_are_left_out_of_the_chain(friends: sql
     )
     hard = [(0.0, [("Friends", ("x", "x"), False), ("Smokes", ("x",), False)]), (0.5, EITHER)]
     expected = by_enumeration(hard, 1, "Smokes", hard=[0])
-    assert bins(friends.diagnose(model).found)[2, "Smokes"] == pytest.approx(expected, abs=1e-9)
+    assert bins(friends.diagnose(model, kind="paper").found)[2, "Smokes"] == pytest.approx(expected, abs=1e-9)
 
 
 # ---- groundings and rows ----------------------------------------------------------------------------------
@@ -225,7 +229,7 @@ MARKED = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n1 Friends(x, y) => Smokes(x)
 
 
 def test_rows_are_kept(friends: sqlrl.Database) -> None:
-    found = friends.diagnose(sqlrl.parse_mln(DECLARED + MARKED))
+    found = friends.diagnose(sqlrl.parse_mln(DECLARED + MARKED), kind="paper")
     assert found.run
     for table, kept in (("diagnosis", found.found), ("diagnosis_grounding", found.groundings)):
         names = ", ".join(f'"{name}"' for name in kept.to_arrow().column_names)
@@ -244,7 +248,7 @@ def bin_of(literals: list[tuple[str, bool]], i: int, conjunction: bool) -> str:
 
 
 def test_groundings_are_in_their_bins(friends: sqlrl.Database) -> None:
-    found = friends.diagnose(sqlrl.parse_mln(DECLARED + MARKED), shown=50)
+    found = friends.diagnose(sqlrl.parse_mln(DECLARED + MARKED), kind="paper", shown=50)
     facts = (
         {f"Person({p!r})" for p in PEOPLE}
         | {f"Friends({a!r}, {b!r})" for a, b in FRIENDS}
@@ -286,8 +290,8 @@ def test_a_rule_with_a_negative_weight_is_diagnosed_as_its_negation(
     friends: sqlrl.Database, clause: str, negation: str
 ) -> None:
     other = "\n-0.4 Smokes(x) v Person(x)\n"
-    one = friends.diagnose(sqlrl.parse_mln(f"{DECLARED}-0.7 {clause}{other}"), shown=50)
-    two = friends.diagnose(sqlrl.parse_mln(f"{DECLARED}0.7 {negation}{other}"), shown=50)
+    one = friends.diagnose(sqlrl.parse_mln(f"{DECLARED}-0.7 {clause}{other}"), kind="paper", shown=50)
+    two = friends.diagnose(sqlrl.parse_mln(f"{DECLARED}0.7 {negation}{other}"), kind="paper", shown=50)
     assert (one.general, one.specific) == (two.general, two.specific)
     for target in ("Friends", "Smokes"):
         if target in clause:
@@ -359,8 +363,8 @@ def test_a_predicate_of_no_example_is_not_sampled() -> None:
         UnsupportedError,
         match="has several literals of Friends, which belongs to no example though the data are several",
     ):
-        db.diagnose(sqlrl.parse_mln(declared + "1 Friends(x, y) ^ Smokes(x) => Friends(y, x)"))
-    assert len(db.diagnose(sqlrl.parse_mln(declared + "1 Friends(x, y) => Smokes(x)")).found) == 2
+        db.diagnose(sqlrl.parse_mln(declared + "1 Friends(x, y) ^ Smokes(x) => Friends(y, x)"), kind="paper")
+    assert len(db.diagnose(sqlrl.parse_mln(declared + "1 Friends(x, y) => Smokes(x)"), kind="paper").found) == 2
 
 
 def pets() -> sqlrl.Database:
@@ -375,14 +379,16 @@ def pets() -> sqlrl.Database:
 def test_predicates_that_exclude_each_other_are_no_slip() -> None:
     # Warnings are errors in tests.
     db = pets()
-    found = db.diagnose(sqlrl.parse_mln("Cat(beast)\nDog(beast)\nBarks(beast)\n2 Cat(x) => !Dog(x)"))
+    found = db.diagnose(sqlrl.parse_mln("Cat(beast)\nDog(beast)\nBarks(beast)\n2 Cat(x) => !Dog(x)"), kind="paper")
     assert not found.general
     with pytest.warns(sqlrl.errors.GroundingWarning, match="Cat and Dog .*share no constant"):
-        db.diagnose(sqlrl.parse_mln("Cat(beast)\nDog(beast)\nBarks(beast)\n2 Cat(x) ^ Dog(x) => Barks(x)"))
+        db.diagnose(
+            sqlrl.parse_mln("Cat(beast)\nDog(beast)\nBarks(beast)\n2 Cat(x) ^ Dog(x) => Barks(x)"), kind="paper"
+        )
     # A pair is spoken of once in a database.
     for formula in ("Cat(x) ^ Barks(y) ^ Dog(x)", "Cat(x) ^ Dog(x)"):
         with pytest.warns(sqlrl.errors.GroundingWarning, match="share no constant"), pets() as other:
-            other.diagnose(sqlrl.parse_mln(f"Cat(beast)\nDog(beast)\nBarks(beast)\n2 {formula}"))
+            other.diagnose(sqlrl.parse_mln(f"Cat(beast)\nDog(beast)\nBarks(beast)\n2 {formula}"), kind="paper")
 
 
 def test_predicates_of_a_rule_with_the_same_marks_stand_together() -> None:

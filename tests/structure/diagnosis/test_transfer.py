@@ -350,7 +350,7 @@ def test_a_model_without_clauses(db: sqlrl.Database) -> None:
     with pytest.raises(InputError, match="the model has no rules, so there is nothing to transfer"):
         Transfer(mapping=MAPPING).fit(db, source())
     with pytest.raises(InputError, match="the model has no rules, so there is nothing to diagnose: write some"):
-        db.diagnose(sqlrl.parse_mln("Intern(person)"))
+        db.diagnose(sqlrl.parse_mln("Intern(person)"), kind="paper")
 
 
 @pytest.mark.parametrize("threshold", [0, 1, -0.1, 10, float("nan"), True])
@@ -358,7 +358,7 @@ def test_thresholds(db: sqlrl.Database, threshold: float) -> None:
     with pytest.raises(InputError, match="threshold="):
         Transfer(threshold=threshold, mapping=MAPPING).fit(db, source(PLAIN))
     with pytest.raises(InputError, match="threshold="):
-        db.diagnose(sqlrl.parse_mln("Intern(person)\n1 Intern(x)"), threshold=threshold)
+        db.diagnose(sqlrl.parse_mln("Intern(person)\n1 Intern(x)"), kind="paper", threshold=threshold)
 
 
 def test_a_beam_of_zero(db: sqlrl.Database) -> None:
@@ -372,18 +372,18 @@ def test_a_beam_of_zero(db: sqlrl.Database) -> None:
 def test_options_of_diagnose(db: sqlrl.Database, given: dict) -> None:
     (name,) = given
     with pytest.raises(InputError, match=name.replace("random_state", "seed")):
-        db.diagnose(sqlrl.parse_mln("Intern(person)\n1 Intern(x)"), **given)
+        db.diagnose(sqlrl.parse_mln("Intern(person)\n1 Intern(x)"), kind="paper", **given)
 
 
 def test_weights_that_sampling_needs(db: sqlrl.Database) -> None:
     declared = "Intern(person)\nLeads(person, person)\n"
     with pytest.raises(InputError) as caught:
-        db.diagnose(sqlrl.parse_mln(declared + "Leads(x, y) => Leads(y, x)"))
+        db.diagnose(sqlrl.parse_mln(declared + "Leads(x, y) => Leads(y, x)"), kind="paper")
     assert str(caught.value) == (
         "<text>:3: Leads(x, y) => Leads(y, x) has several literals of Leads, whose atoms are sampled, and the rules that mention Leads need weights for that: learn them first, "
         "with sqlrl.PseudoLikelihood"
     )
-    db.diagnose(sqlrl.parse_mln(declared + "Leads(x, y) => Intern(y)"))
+    db.diagnose(sqlrl.parse_mln(declared + "Leads(x, y) => Intern(y)"), kind="paper")
 
 
 def test_an_empty_target_domain() -> None:
@@ -391,7 +391,7 @@ def test_an_empty_target_domain() -> None:
     db.load("Intern", [("a",), ("b",)], types=["person"])
     db.load("Works", [], types=["project", "person"], empty="allow")
     found = db.diagnose(
-        sqlrl.parse_mln("Intern(person)\nWorks(project, person)\n1 Works(t, x) => Intern(x)\n1 Intern(x)")
+        sqlrl.parse_mln("Intern(person)\nWorks(project, person)\n1 Works(t, x) => Intern(x)\n1 Intern(x)"), kind="paper"
     )
     rows = {(row["rule"], row["target"]): row for row in found.found}
     assert [rows[0, "Works"][name] for name in ("applies_good", "applies_bad", "idle_good", "idle_bad")] == [0, 0, 0, 0]
