@@ -187,9 +187,9 @@ class Journal:
         targets = [_target(tokens, statement) for tokens, statement in script]
         chains = {thing: self._chain(thing, script, targets, rows) for thing in things}
         for i, (tokens, _) in enumerate(script):
-            for row in reversed(rows.get(tokens.text, [])):
-                if all(chains[thing].get(i) is row for thing in row.after):
-                    self._done[i] = row
+            for done in reversed(rows.get(tokens.text, [])):
+                if all(chains[thing].get(i) is done for thing in done.after):
+                    self._done[i] = done
                     break
         for i in sorted(self._done, reverse=True):
             self._past |= self._done[i].before

@@ -339,7 +339,8 @@ def _read_run(records: Records, run: int, key: RunKey) -> dict[str, Kept]:
         raise InputError(
             f"run {run} saved nothing from which it could be resumed: start anew, with {Parameter('checkpoint', True)} to save it as it goes on"
         )
-    rules = saved[MODEL].get("rules") if isinstance(saved.get(MODEL), dict) else None
+    model = saved.get(MODEL)
+    rules = model.get("rules") if isinstance(model, dict) else None
     if EXAMPLES not in saved or not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
         raise damaged(f"sqlrl.learner_state has no model or examples of run {run}")
     for problem in _differences(records, row, saved, key):
