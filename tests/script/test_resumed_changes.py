@@ -26,9 +26,9 @@ MAKE = {
     "defined": "CREATE PREDICATE Both AS RULES $$ both(x) :- Smokes(x), Old(x). $$".replace("both", "Both"),
 }
 CHANGE = {
-    "insert": "INSERT INTO t SELECT 'Chris', 3",
-    "insert again": "INSERT INTO t SELECT 'Chris', 3",
-    "insert from itself": "INSERT INTO main.t SELECT name || '!', n + 1 FROM t",
+    "insert": "INSERT INTO t (name, n) SELECT 'Chris', 3",
+    "insert again": "INSERT INTO t (name, n) SELECT 'Chris', 3",
+    "insert from itself": "INSERT INTO main.t (name, n) SELECT name || '!', n + 1 FROM t",
     "update": "UPDATE t SET n = n * 2 + 1",
     "delete": "DELETE FROM T WHERE n > 5",
     "alter": "ALTER TABLE t ADD COLUMN IF NOT EXISTS more INTEGER DEFAULT 7",
