@@ -100,7 +100,9 @@ def _is_note(value: Any) -> bool:
         and value.keys() == {"examples", "sizes", "parts", "to"}
         and isinstance(value["examples"], int)
         and isinstance(value["sizes"], dict)
+        and all(isinstance(x, int) for x in value["sizes"].values())
         and isinstance(value["parts"], list)
+        and len(value["parts"]) > 0
         and all(isinstance(x, list) and [type(y) for y in x] == [str, str, int] for x in value["parts"])
     )
 

@@ -58,7 +58,8 @@ Resume = Annotated[
     bool,
     flag(
         "--resume",
-        "Skip CREATE MODEL, CREATE PREDICATE and CREATE TABLE ... AS that have finished, if nothing that they read or made has changed.",
+        "Skip CREATE MODEL, CREATE PREDICATE and CREATE TABLE that have finished, and what changed these later, such as ALTER MODEL and INSERT, if "
+        "nothing else changed what they read or made.",
     ),
 ]
 

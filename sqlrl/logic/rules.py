@@ -80,16 +80,16 @@ class Rule:
                 yield from ((t, name) for t, name in zip(types, row, strict=True) if t is not None)
 
 
-def _checked_weight(weight: object) -> float:
+def _checked_weight(weight: Any) -> float:
     """Return the weight of a rule as a number that models keep: an int, or a float for other numbers; a ModelError for what is none."""
-    given = shortened(repr(weight))
+    given, whole = shortened(repr(weight)), weight
     if isinstance(weight, bool) or not isinstance(weight, Real | Decimal):
         raise ModelError(f"the weight {given} is no number: give one, or None for a rule whose weight is to be learned")
     try:
         number = float(weight)
     except (OverflowError, ValueError) as error:
         raise ModelError(f"the weight {given} is too large: expected a number that a double holds") from error
-    return weight if isinstance(weight, int) else number
+    return whole if isinstance(whole, int) else number
 
 
 def _variable_type(term: Term, variables: Mapping[str, str]) -> str | None:

@@ -106,9 +106,10 @@ def run_script(
     if not isinstance(given, Mapping):
         raise InputError(f"variables={shortened(repr(given))}: give a mapping from names to values")
     source = ScriptText(text, path)
-    script = _Script(Context(db, source, variables or {}), most, resume)
+    context = Context(db, source, variables or {})
     # All is read before anything runs.
     statements = [(tokens, read_statement(tokens)) for tokens in source.statements()]
+    script = _Script(context, most, Journal(context, resume, statements))
     for name, value in (variables or {}).items():
         _set(db, name, value)
     done: list[Done] = []
@@ -139,11 +140,10 @@ def _set(db: ScriptedDatabase, name: str, value: Any) -> None:
 class _Script:
     """A script at work."""
 
-    def __init__(self, context: Context, most: int | None, resume: bool) -> None:
-        self.context, self.most = context, most
+    def __init__(self, context: Context, most: int | None, journal: Journal) -> None:
+        self.context, self.most, self.journal = context, most, journal
         # The last statement that began a transaction of the script's.
         self.begun: Tokens | None = None
-        self.journal = Journal(context, resume)
 
     @property
     def db(self) -> ScriptedDatabase:
@@ -158,10 +158,12 @@ class _Script:
         entry = self.journal.entry(tokens, statement, plain)
         if entry is not None and (before := self.journal.finished(entry)) is not None:
             return Done(line, tokens.text, f"{before} (had finished before)", 0.0, skipped=True)
+        self.journal.check_ready(tokens, entry)
         with self._again(), self.context.at(tokens.start), self.db.advanced.console.progress(_title(tokens)):
             found = self._run(tokens, statement, plain)
         found = replace(found, line=line, text=tokens.text, seconds=time.perf_counter() - start)
         if entry is not None:
+            self.journal.settle(entry)
             self.journal.finish(entry, line, found.note, found.seconds)
         return found
 

@@ -389,6 +389,9 @@ def test_a_variable_that_is_missing_is_null_where_duckdb_reads_it(file: Path) ->
 def test_a_resumed_script_says_how_it_is_written_to_run_again(file: Path) -> None:
     script = "CREATE TABLE made AS FROM range(3);\n  INSERT INTO made VALUES (3)"
     assert notes(file, script) == [False, False]
+    assert notes(file, script) == [True, True]
+    with sqlrl.connect(file) as db:
+        db.sql("insert into made values (4)")
     with pytest.raises(ScriptError, match=r"(?s):1:1: .*already exists.*write CREATE OR REPLACE"):
         notes(file, script)
     with pytest.raises(ScriptError, match="already exists") as caught:
