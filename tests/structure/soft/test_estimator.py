@@ -60,6 +60,7 @@ def test_a_planted_rule_is_the_strongest_of_its_kind(method):
     assert all(rule.weight > 0 for rule in learner.model_.rules)
 
 
+@pytest.mark.filterwarnings("ignore:SoftStructure ended after:sqlrl.errors.ConvergenceWarning")
 # Thousands of steps are taken for each rule that is tried.
 @pytest.mark.parametrize("method", ["ppll", pytest.param("gls", marks=pytest.mark.slow)])
 def test_steps_of_the_source_come_near_the_maximum(method):
