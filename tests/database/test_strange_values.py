@@ -117,7 +117,7 @@ TAKE: dict[str, Callable[[Database, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("value", NUMBERS, ids=lambda value: ascii(value)[:30])
+@pytest.mark.parametrize("value", NUMBERS, ids=lambda value: ascii(value)[:20])
 @pytest.mark.parametrize("entry", TAKE)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.slow  # learns and samples
@@ -137,7 +137,7 @@ def everything(model: Any, folder: Path, db: Database) -> None:
     survives(lambda: db.models.__setitem__("w", model))
 
 
-@pytest.mark.parametrize("weight", NUMBERS, ids=lambda value: ascii(value)[:30])
+@pytest.mark.parametrize("weight", NUMBERS, ids=lambda value: ascii(value)[:20])
 def test_weights_of_rules(weight: Any, db: Database, tmp_path: Path) -> None:
     number = isinstance(weight, int | float | decimal.Decimal | fractions.Fraction | np.number) and not isinstance(
         weight, bool | complex | np.complexfloating
@@ -192,7 +192,7 @@ def test_weights_in_scripts(weight: str, db: Database) -> None:
 NUMBERS_OF_SCRIPTS = ("1e999", "-1e999", "9" * 400, "1e-999", "0." + "9" * 400, ".", "1__0", "00", "1e", "+-1", "- 1")
 
 
-@pytest.mark.parametrize("text", [HALF, f"SELECT '{HALF}'", NUL, f"SELECT 1{NUL}", LONG, f"CREATE MODEL {LONG} AS $$ P(t) $$", f'CREATE MODEL "{NUL}" AS $$ P(t) $$', f"SET VARIABLE v = '{HALF}'"], ids=lambda value: ascii(value)[:30])  # fmt: skip
+@pytest.mark.parametrize("text", [HALF, f"SELECT '{HALF}'", NUL, f"SELECT 1{NUL}", LONG, f"CREATE MODEL {LONG} AS $$ P(t) $$", f'CREATE MODEL "{NUL}" AS $$ P(t) $$', f"SET VARIABLE v = '{HALF}'"], ids=lambda value: ascii(value)[:20])  # fmt: skip
 def test_texts_of_scripts(text: str, db: Database) -> None:
     survives(lambda: db.run(text))
     survives(lambda: db.sql(text))
