@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any, Protocol, Self
 
 from sqlrl import markup
-from sqlrl.errors import ModelError, Parameter, Phrase
+from sqlrl.errors import ModelError
 from sqlrl.logic.bins import Bins
 from sqlrl.logic.subformulas import atoms_of, subformulas
 from sqlrl.logic.terms import Constant, Equal, Formula, Predicate, Term, Variable
@@ -50,9 +50,7 @@ class Rule:
         if type(given) is not bool:
             # numpy's truths are of a type of its own.
             if getattr(given, "shape", None) != () or str(given.dtype) != "bool":
-                raise ModelError(
-                    f"{Parameter('hard', shortened(repr(given)))}: expected {Phrase('True')} or {Phrase('False')}"
-                )
+                raise ModelError(f"whether a rule is hard cannot be {shortened(repr(given))}: expected True or False")
             object.__setattr__(self, "hard", bool(given))
 
     @property

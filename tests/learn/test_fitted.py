@@ -50,7 +50,7 @@ def test_parameters_are_set_by_name() -> None:
         fit.set_params(penalty="l2", strenght=1.0)
     assert fit.penalty == "l1"
     with pytest.raises(
-        InputError, match="MaxMargin has no parameter 'zzz'; its 11 parameters: strength, penalty, loss, separation"
+        InputError, match="MaxMargin has no parameter 'zzz'; its 12 parameters: strength, penalty, loss, separation"
     ):
         sqlrl.MaxMargin().set_params(zzz=1)
 

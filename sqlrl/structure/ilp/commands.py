@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError, Parameter
+from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError, Parameter, marked
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.bias import CONSTANT, Bias
@@ -360,7 +360,7 @@ class Induction:
                 first, too_large = first or error, too_large + 1
             if first is not None and 2 * too_large > len(seeds) > 1:
                 raise GroundingLimitError(
-                    f"most positive atoms could be no seeds, of the first {len(seeds)} more than half: {first}"
+                    f"most positive atoms could be no seeds, of the first {len(seeds)} more than half: {marked(first.message)}"
                 )
 
     def _seeds(self, left: BoolArray) -> Iterator[tuple[Saturated, list[tuple[int, int]]]]:

@@ -148,6 +148,7 @@ def silent() -> sqlrl.Database:
     ],
     ids=["max-margin", "pseudo-likelihood", "pscg", "voted-perceptron"],
 )
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.CalibrationWarning")
 def test_every_batch_learner_can(learner: Any, silent: sqlrl.Database) -> None:
     db = silent
     whole = learner().fit(db, SILENT)

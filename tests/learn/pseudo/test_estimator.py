@@ -507,7 +507,7 @@ def test_a_rule_that_says_nothing_of_any_atom_is_warned_of() -> None:
 
 def test_weights_that_are_not_precise_are_warned_of(dozen: Town) -> None:
     db, _ = dozen
-    with pytest.warns(ConvergenceWarning, match="after 1 iterations"):
+    with pytest.warns(ConvergenceWarning, match="after 1 iteration "):
         sqlrl.PseudoLikelihood(max_iterations=1).fit(db, MODEL)
 
 

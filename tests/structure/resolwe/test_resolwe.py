@@ -276,6 +276,7 @@ def test_rules_of_the_model_stay(db: sqlrl.Database) -> None:
     assert sum(rule.formula == model.rules[0].formula for rule in fit.model_.rules) == 1
 
 
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.CalibrationWarning")
 def test_the_model_predicts(db: sqlrl.Database, fitted: sqlrl.Resolwe) -> None:
     scores = db.evaluate(db.probabilities(fitted.model_, examples=["s030", "s031", "s032"]))
     assert scores.auc_roc > 0.8
