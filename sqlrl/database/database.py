@@ -1322,14 +1322,14 @@ class Database(Helpful):
         [8]
         >>> db.count(model, by="x", groups="violated", world="select 'Anna' as person")
         n of 1 clause by x in the given world, groups with a violated grounding
-        x     clause  groundings  n  violated
-        ----  ------  ----------  -  --------
-        Anna       0           3  2         1
+        x     clause  groundings  n  violated  applies
+        ----  ------  ----------  -  --------  -------
+        Anna       0           3  2         1        1
         >>> db.count("Friends(x, y) ^ Friends(y, z)", by=["x", "z"], groups="true")
         n of 1 clause by x and z in the observed world, groups with a true grounding
-        x     z      clause  groundings  n  violated
-        ----  -----  ------  ----------  -  --------
-        Anna  Chris       0           3  1         2
+        x     z      clause  groundings  n  violated  applies
+        ----  -----  ------  ----------  -  --------  -------
+        Anna  Chris       0           3  1         2     NULL
         >>> anna, nobody = "select 'Anna' as person", "select 'Anna' as person where false"
         >>> db.count(model, world=anna, against=nobody)["delta_n"]
         [-1]
@@ -1498,8 +1498,8 @@ class Database(Helpful):
         >>> found = db.diagnose("Penguin(x) => Bird(x).\nPenguin(x) => Flies(x).\nPenguin(x) => Swims(x)")
         >>> print(found)
         Penguin(x) => Flies(x).: hard, but violated in 1 of 1 case where it applies (100 %); of all 3 animals 67 % satisfy Flies(x); no better than chance
-        Penguin(x) => Bird(x).: holds in all of 1 case where it applies; of all 3 animals 100 % are bird
-        Penguin(x) => Swims(x): not counted: unknown predicate 'Swims'; did you mean 'Flies'?
+        Penguin(x) => Bird(x).: holds in the 1 case where it applies; of all 3 animals 100 % are bird
+        Penguin(x) => Swims(x): not counted: unknown predicate 'Swims'; there are Bird, Flies, Penguin
         >>> db.sql(found.table["violating_sql"][0]).fetchall()
         [('pingu',)]
         >>> marked = db.diagnose(sqlrl.parse_mln("Bird(animal)\nFlies(animal)\n1 Bird(x) => Flies(x)"), kind="paper")

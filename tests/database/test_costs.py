@@ -55,6 +55,7 @@ def worlds(known: Mapping[str, bool]) -> Iterator[World]:
         yield {**known, **dict(zip(unknown, bits, strict=True))}
 
 
+@pytest.mark.filterwarnings("ignore:rules join predicates whose facts do not meet")
 @settings(max_examples=draws(30), deadline=None, phases=[Phase.generate])
 @given(PAIRS, SOME, GIVEN, WEIGHTS, st.sampled_from(["full", "cutting-plane"]))
 def test_what_a_world_costs(

@@ -112,7 +112,10 @@ TAKE: dict[str, Callable[[Database, Any], Any]] = {
     "atom_limit": lambda db, w: sqlrl.connect(atom_limit=w).close(),
     "a variable": lambda db, w: db.run("SELECT $v", variables={"v": w}),
     "variables": lambda db, w: db.run("SELECT 1", variables=w),
-    "the name of a variable": lambda db, w: db.run("SELECT 1", variables={w if w.__hash__ is not None else 1: 1}),
+    "the name of a variable": lambda db, w: db.run(
+        "SELECT 1",
+        variables={w if w.__hash__ is not None and not (isinstance(w, decimal.Decimal) and w.is_snan()) else 1: 1},
+    ),
     "hard": lambda db, w: str(MODEL.with_rules([Rule(MODEL.rules[0].formula, hard=w)])),
 }
 

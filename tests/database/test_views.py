@@ -733,6 +733,7 @@ VIEWS = [
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.CalibrationWarning")
 def test_views_read_the_same_from_a_file_that_can_only_be_read_and_under_other_settings(
     docs_file: Path, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from learner_choice import LEARNERS, WIDE
 GENERATED = ("bibliography", "documents", "guides", "8 towns")
 
 
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.CalibrationWarning")
 @pytest.mark.parametrize("name", GENERATED)
 def test_every_learner_learns_on_what_is_generated(name: str) -> None:
     for learner in LEARNERS:

@@ -180,8 +180,8 @@ def test_learners_of_soft_logic(word: str, two: tuple[Database, Database]) -> No
         one.run("CREATE MODEL m OPTIONS (learner = 'soft-structure', target = 'Near', min_targets = 1)")
         expected = sqlrl.SoftStructure(min_targets=1).fit(other, "Near")
     else:
-        one.run(f"CREATE MODEL m OPTIONS (learner = '{word}') AS $${rules}$$")
-        expected = SOFTLY[word]().fit(other, sqlrl.parse_psl(rules))
+        one.run(f"CREATE MODEL m OPTIONS (learner = '{word}', missing = 'false') AS $${rules}$$")
+        expected = SOFTLY[word]().fit(other, sqlrl.parse_psl(rules), missing="false")
     assert str(one.models["m"]) == str(expected.model_)
 
 

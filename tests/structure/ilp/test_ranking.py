@@ -171,7 +171,7 @@ def linked() -> sqlrl.Database:
 @pytest.fixture(scope="module")
 def ranked(linked: sqlrl.Database) -> tuple[sqlrl.Database, sqlrl.ILP]:
     db = linked
-    return db, sqlrl.ILP(nodes=300, clause_length=4).fit(db, "Guides", examples=["area0", "area1"])
+    return db, sqlrl.ILP(nodes=300, clause_length=4, significance=1.0).fit(db, "Guides", examples=["area0", "area1"])
 
 
 @pytest.mark.slow
