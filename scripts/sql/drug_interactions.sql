@@ -24,4 +24,5 @@ CREATE OR REPLACE PREDICATE Interacts(drug, drug) OPTIONS (value = 'label', targ
     SELECT a, b, label FROM link WHERE held_out;
 ALTER PREDICATE Interacts SET SCOPE (SELECT a, b FROM link WHERE held_out);
 SELECT predicate, auc_roc, average_precision, atoms FROM ML.EVALUATE(MODEL interactions, observed_bodies => true, missing => 'false');
-SELECT drug, drug_2, round(value, 3) AS value FROM ML.PREDICT(MODEL interactions, observed_bodies => true, missing => 'false') ORDER BY value DESC, drug, drug_2 LIMIT 5;
+SELECT drug, drug_2, round(value, 3) AS value FROM ML.PREDICT(MODEL interactions, observed_bodies => true, missing => 'false')
+    ORDER BY value DESC, drug, drug_2 LIMIT 5;
