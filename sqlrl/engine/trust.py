@@ -64,7 +64,7 @@ def checked_folder(folder: object, *, trusted: bool) -> Path | None:
             f"{Parameter('folder')} limits a database opened with {Parameter('trusted', False)}: leave it out, or pass {Parameter('trusted', False)} too."
         )
     found = expanded(str(folder))
-    if not is_dir(found):
+    if not str(folder) or not is_dir(found):
         raise InputError(f"{Parameter('folder', str(folder))} is not a folder: name one that exists.")
     return found.resolve()
 
