@@ -525,7 +525,7 @@ class UnseenConstantWarning(SqlrlWarning):
 
 
 class LoadWarning(SqlrlWarning):
-    """Data were loaded, but perhaps not as they were meant."""
+    """Data or rules were read, but perhaps not as they were meant."""
 
 
 class RepeatedRuleWarning(SqlrlWarning):

@@ -24,6 +24,7 @@ from sqlrl.catalog.values import column_kind, value_text
 from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
+from sqlrl.engine.queries import kind_of
 from sqlrl.errors import EngineError, LoadError, Phrase, brief, marked
 from sqlrl.wording import check_characters
 
@@ -165,6 +166,8 @@ def _opened(engine: DuckDBEngine, source: Any, dialect: Dialect) -> Iterator[Loa
         engine.show()
         found = find_table(engine, source)
         if found is not None:
+            if found[1] == "view":
+                _check_asks(engine, engine.render(exp.select("*").from_(found[0])), source)
             yield _described(engine, LoadSource(found[0], {}, source, found[1], ""))
         else:
             with engine.attached(_query(engine, source)) as name:
@@ -322,6 +325,14 @@ def _first(listed: Iterable[_Named], searched: tuple[str, str], name: str) -> tu
     return exp.table_(table, db=schema, catalog=catalog, quoted=True), kind
 
 
+def _check_asks(engine: DuckDBEngine, query: str, shown: str) -> None:
+    """Refuse a query that changes something."""
+    if verb := engine.changing_part(query):
+        raise LoadError(
+            f"{_short(shown)} has a part that changes something ({verb}): run that first, and give a query that only asks."
+        )
+
+
 def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
     """Return the relation of a query that the user wrote; anything but one query is refused."""
     check_characters(text, "the query")
@@ -330,12 +341,9 @@ def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
         raise LoadError(instead)
     try:
         statements = engine.connection.extract_statements(text)
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        if len(statements) != 1 or kind_of(statements[0]) != "SELECT":
             raise LoadError(f"{_short(text)} must be one query (SELECT ...), the name of a table or view, or a file.")
-        if verb := engine.changing_part(text):
-            raise LoadError(
-                f"{_short(text)} has a part that changes something ({verb}): run that first, and give a query that only asks."
-            )
+        _check_asks(engine, text, text)
         return engine.connection.sql(text)
     except duckdb.Error as error:
         unknown = re.search(r"Table with name \S+ does not exist", str(error))

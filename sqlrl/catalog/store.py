@@ -91,7 +91,7 @@ class Store:
     @contextmanager
     def verb(self) -> Iterator[None]:
         """Take the records as they are when they are first read in this context; one within another is part of it."""
-        with self.engine.turn:
+        with self.engine.turn, self.engine.without_macros():
             self._verbs += 1
             try:
                 yield

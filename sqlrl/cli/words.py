@@ -51,6 +51,7 @@ PHRASES: Mapping[str, str] = {
     ", connect()": "",
     ", or call load(example={!r}) before": "",
     ", or pass its rows as tuples": "",
+    ", or read the model without trusted=False": ", or leave --untrusted out",
     "--untrusted, folder=": "--untrusted",
     "SoftData(model, folder=...)": "the folder of the program",
     ": if it is a variable of Python, pass the object itself, without quotes": "",
@@ -61,6 +62,7 @@ PHRASES: Mapping[str, str] = {
     "True": "true",
     "`from sqlrl.found_clauses` shows them in SQL, db.models[-1] is their model": "`sqlrl sql` with 'from sqlrl.found_clauses' shows them",
     "another fraction, another random_state": "another --holdout, another --random-state",
+    "a dict of predicates, a sqlrl.PredicateMapping, or ": "",
     "call db.load(numeric=[{!r}]) in another database before its data are loaded": "load its data into another database with --numeric {}",
     "change above_seed": "give --below-seed",
     "call refresh()": "run `sqlrl load --refresh`",
@@ -90,6 +92,7 @@ PHRASES: Mapping[str, str] = {
     "open the database with sqlrl.Spark(address, storage=...)": "give --spark-storage FOLDER",
     "open the database with sqlrl.connect(path, engine=sqlrl.Spark(address, storage=...)), or give the path itself to have DuckDB read the files": ""
     "give --spark ADDRESS and --spark-storage FOLDER, or leave out --on-server",
+    "options=, ": "",
     "or 'likelihood', or None for the root of what a clause covers": "or `likelihood`; without it, the root of what a clause covers",
     "out of the model: model.without(names)": "out, --drop NAME",
     "pass it to {}": "save it in a file and name that",
@@ -102,6 +105,9 @@ PHRASES: Mapping[str, str] = {
     "read_psl(path, query=[...])": "--query NAME",
     "say which one to split, predicate={!r}": "name the one to split, --query {}",
     "sqlrl.ServerFiles": "--on-server",
+    "what sqlrl.parse_bias returns, ": "",
+    "what sqlrl.parse_grammar returns, or ": "",
+    "what sqlrl.parse_modes returns, or ": "",
     "use PSCG (moments='mcsat'), Likelihood or MaxMargin": "use --learner pscg, likelihood or max-margin",
     "use more folds": "use a larger --folds",
 }

@@ -16,7 +16,7 @@ from sqlrl.database.advanced import Advanced
 from sqlrl.database.definitions import follow
 from sqlrl.deprecated import set_old, takes_old_arguments
 from sqlrl.engine.connection import connect as connect_engine
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter, Phrase
 from sqlrl.evaluate.probabilities import BINS
 from sqlrl.ground.limits import DENSITY, GROUNDING_LIMIT, GROWTH, MOST_GROUPS, MissingAtoms
 from sqlrl.logic.horn_parser import LOWER
@@ -1040,8 +1040,8 @@ class Database(Helpful):
             )
         if options is not None or observed_bodies or missing != "error":
             raise InputError(
-                "options=, observed_bodies= and missing= are of soft models: a Markov logic network takes method=, deterministic_limit= and "
-                "random_state=; atoms outside of a scope are false there"
+                f"{Phrase('options=, ')}{Parameter('observed_bodies')} and {Parameter('missing')} are of soft models: a Markov logic network takes "
+                f"{Parameter('method')}, {Parameter('deterministic_limit')} and {Parameter('random_state')}; atoms outside of a scope are false there"
             )
         asked = Query(read, examples, held, limit)
         if solution is not None:

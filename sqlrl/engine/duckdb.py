@@ -26,10 +26,11 @@ from sqlrl.engine.base import TableName
 from sqlrl.engine.faults import damage_error, is_exhausted, lost_files, read_storage, remedy
 from sqlrl.engine.inputs import QueryInputs, inputs_of
 from sqlrl.engine.interruption import heed, on_interrupt
+from sqlrl.engine.macros import created, hiding, macros, reached
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.nodes import table
-from sqlrl.engine.queries import changing_part
-from sqlrl.engine.trust import Item, admitted, contents
+from sqlrl.engine.queries import changing_part, kind_of
+from sqlrl.engine.trust import Item, admitted, contents, told_macros
 from sqlrl.engine.turns import busy, is_busy, turn_of
 from sqlrl.errors import (
     ConflictError,
@@ -38,6 +39,7 @@ from sqlrl.errors import (
     MemoryUsedUpError,
     OverflowEngineError,
     Parameter,
+    UntrustedError,
     brief,
 )
 from sqlrl.progress import Stage
@@ -54,6 +56,8 @@ _NOTES = (["Count"], ["Success"])
 """Columns of what DuckDB returns of statements that ask nothing."""
 _ASKING = {"SELECT", "MULTI", "EXPLAIN", "PRAGMA", "EXECUTE"}
 """Kinds of statements whose rows are an answer, whatever their columns are called."""
+_DATA = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "COPY", "DROP"})
+"""Kinds of statements that neither make macros nor move where names are looked for."""
 
 
 class DuckDBEngine:
@@ -97,6 +101,8 @@ class DuckDBEngine:
         self._registered: set[str] = set()
         # Nothing but SQL that the user runs here can have opened a transaction in memory of our own.
         self._alone = owned and path == ":memory:"
+        # Whether macros that nobody has looked at may hide functions of DuckDB's.
+        self.doubtful = not self._alone
         self._unready = False
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self.memory = Memory.of_machine()
@@ -251,7 +257,7 @@ class DuckDBEngine:
         self.show()
         self._unready = True
         try:
-            with self.turn, on_interrupt(self.interrupt):
+            with self.turn, on_interrupt(self.interrupt), self._watched(sql):
                 return self._connection.sql(sql)
         except (duckdb.CatalogException, duckdb.BinderException) as error:
             if self.schema == "sqlrl" or not re.search(r'\bsqlrl"?\s*\.', sql, re.IGNORECASE):
@@ -280,8 +286,12 @@ class DuckDBEngine:
         self.show()
         self._unready = True
         try:
-            with self.turn, on_interrupt(self.interrupt), Stage("run your SQL", brief=True):
-                kinds = {each.type.name for each in self._connection.extract_statements(sql)}
+            with (
+                self.turn,
+                on_interrupt(self.interrupt),
+                Stage("run your SQL", brief=True),
+                self._watched(sql) as kinds,
+            ):
                 relation = self._connection.sql(sql, params=dict(parameters) if parameters else None)
                 if relation.columns in _NOTES and not kinds & _ASKING:
                     rows = relation.fetchall()
@@ -292,6 +302,59 @@ class DuckDBEngine:
             self._fail(self._with_place(error, sql, parameters), "run your SQL", sql)
         except (*_FAILURES, pa.ArrowInvalid, OSError) as error:
             self._fail(error, "run your SQL", sql)
+
+    @contextmanager
+    def _watched(self, sql: str) -> Iterator[set[str]]:
+        """Give the kinds of the user's statements that run in the context, which may make no macro that changes what SQL of sqlrl's means."""
+        kinds = {kind_of(each) for each in self._connection.extract_statements(sql)}
+        if kinds <= _DATA:
+            # Views of sqlrl's are SQL, too.
+            if self.doubtful and re.search(rf"\b{self.schema}\b", sql, re.IGNORECASE):
+                self._check_macros()
+            yield kinds
+            return
+        # In another schema macros of a trusted database are called only after USE.
+        near = [each for each in created(sql) if not self.trusted or each.schema.casefold() in ("", "main", "temp")]
+        if hidden := hiding(self._connection, near):
+            raise self._hidden(
+                f"DuckDB has a function {hidden[0].name}, in whose place SQL of sqlrl's would call the macro: choose another name"
+            )
+        try:
+            yield kinds
+        finally:
+            for each in tuple(self.family):
+                each.doubtful = True
+
+    @contextmanager
+    def without_macros(self) -> Iterator[None]:
+        """Refuse macros that SQL of sqlrl's would call in place of DuckDB's functions, once in nested contexts and if some may have been made."""
+        doubted = self.doubtful
+        if doubted:
+            self._check_macros()
+        try:
+            yield
+        finally:
+            # On a connection of the user's macros come and go without us.
+            self.doubtful = self.doubtful or (doubted and not self.owned)
+
+    def _check_macros(self) -> None:
+        try:
+            found = hiding(self._connection, macros(self._connection))
+            if found and self.trusted:
+                found = reached(self._connection, found, self.home)
+        except (duckdb.TransactionException, duckdb.ConnectionException):
+            # An aborted transaction or a closed connection, of which the next statement says what to do.
+            return
+        except _FAILURES as error:
+            self._fail(error, "look for macros", "duckdb_functions()")
+        self.doubtful = bool(found)
+        if found:
+            more = "" if len(found) == 1 else " and the others"
+            raise self._hidden(f"{told_macros(self.path, found)}: run DROP {found[0].sql}{more}, or rename them")
+
+    def _hidden(self, problem: str) -> InputError:
+        """Return the error for macros that hide functions."""
+        return InputError(f"{problem}.") if self.trusted else UntrustedError(f"{problem}.")
 
     def changing_part(self, sql: str) -> str:
         """Return by which verb SQL of the user's changes something, "" if it only asks or cannot be read: its error comes when it runs."""
@@ -425,11 +488,12 @@ class DuckDBEngine:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit at the end, or roll everything back if an error or Ctrl-C ends the context; nested ones join the outer."""
-        with self.turn:
+        with self.turn, ExitStack() as stack:
             if self._depth:
                 yield
                 return
             self.check_ready()
+            stack.enter_context(self.without_macros())
             unseen, on_seen = self.unseen, self.on_seen
             try:
                 # Ctrl-C may come while it begins, or right after that.

@@ -10,7 +10,7 @@ from itertools import count
 import duckdb
 import pyarrow as pa
 
-from sqlrl.engine.queries import changing_part
+from sqlrl.engine.queries import changing_part, kind_of
 from sqlrl.engine.turns import turn_of
 from sqlrl.errors import InputError, brief
 
@@ -75,7 +75,7 @@ class GraphConnection:
         try:
             with self._turn:
                 statements = self._connection.extract_statements(query)
-                one = [each.type for each in statements] == [duckdb.StatementType.SELECT]
+                one = [kind_of(each) for each in statements] == ["SELECT"]
                 if not one or changing_part(self._connection, query):
                     raise InputError(f"{what} must be one SELECT, which changes nothing: {brief(query, lines=1)}")
                 yield self._connection.sql(query)

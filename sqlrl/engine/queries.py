@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import duckdb
@@ -14,10 +14,31 @@ from sqlglot.errors import SqlglotError
 _ASKING = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 """Kinds of queries that read alone, in the tree that DuckDB makes; others are INSERT_QUERY_NODE and the like."""
 
-_WORDS = re.compile(r"\b(insert|update|delete|merge|copy|truncate)\b", re.IGNORECASE)
+_WORDS = re.compile(r"\b(insert|update|delete|merge|copy|truncate|nextval|setval)\b", re.IGNORECASE)
 """Words without which nothing changes data inside of a query: keywords cannot be written in another way."""
 
+_MOVES = ("nextval", "setval")
+"""Functions that move a sequence."""
+
+_TEXTS = ("query", "query_table")
+"""Functions of tables that run a text."""
+
+# Names are written in full, and nothing else is called: a macro may have the name of a function.
+_SEQUENCES = "SELECT 1 FROM system.main.duckdb_sequences() LIMIT 1"
+_STORED = """
+    SELECT view_name, sql FROM system.main.duckdb_views() WHERE NOT internal
+    UNION ALL SELECT function_name, macro_definition FROM system.main.duckdb_functions() WHERE NOT internal
+"""
+
 _CHANGES = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Copy, exp.Command)
+
+
+def kind_of(statement: duckdb.Statement) -> str:
+    """Return the kind of a statement as DuckDB calls it, such as SELECT; the first word of one whose kind its Python package does not know."""
+    try:
+        return str(statement.type.name)
+    except ValueError:
+        return (statement.query.split() or ["statement"])[0].upper()
 
 
 def changing_part(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
@@ -26,15 +47,57 @@ def changing_part(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     Several statements ask if each does; a PIVOT, which DuckDB runs as several, asks.
     """
     for statement in connection.extract_statements(sql):
-        if statement.type not in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI):
-            return str(statement.type.name).replace("_", " ")
-        text = statement.query
-        if not _WORDS.search(text):
-            continue
-        verb = _pivot_verb(text) if statement.type == duckdb.StatementType.MULTI else _select_verb(connection, text)
-        if verb:
+        kind = kind_of(statement)
+        if kind not in ("SELECT", "MULTI"):
+            return kind.replace("_", " ")
+        text, verb = statement.query, ""
+        if _WORDS.search(text):
+            verb = _pivot_verb(text) if kind == "MULTI" else _select_verb(connection, text)
+        if verb := verb or _stored_verb(connection, text):
             return verb
     return ""
+
+
+def _stored_verb(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
+    """Return what a view or a macro of the user's does that SQL names, if that moves a sequence, whatever others it does that by."""
+    cursor = connection.cursor()
+    try:
+        if not cursor.execute(_SEQUENCES).fetchall():
+            return ""
+        stored = [(str(name), str(text)) for name, text in cursor.execute(_STORED).fetchall()]
+    finally:
+        cursor.close()
+    moving = dict[str, str]()
+    while True:
+        more = {
+            name: call
+            for name, text in stored
+            if name not in moving and (call := _move_in(text) or _named(text, moving))
+        }
+        if not more:
+            break
+        moving |= more
+    return _named(sql, moving)
+
+
+def _move_in(sql: str) -> str:
+    """Return the call of a text that moves a sequence, "" if no word of it does."""
+    word = _WORDS.search(sql)
+    while word and word[1].lower() not in _MOVES:
+        word = _WORDS.search(sql, word.end())
+    return _call(word[1]) if word else ""
+
+
+def _named(sql: str, moving: Mapping[str, str]) -> str:
+    """Return the call behind the first of some views and macros that a text names."""
+    for name, call in moving.items():
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sql, re.IGNORECASE):
+            return call if " in " in call else f"{call} in {name}"
+    return ""
+
+
+def _call(function: str) -> str:
+    return f"a call of {function.lower()}"
 
 
 def _select_verb(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
@@ -49,20 +112,24 @@ def _select_verb(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     tree = json.loads(text)
     if tree["error"]:
         return _pivot_verb(sql)
-    kinds = [kind for kind in _node_kinds(tree) if kind not in _ASKING]
-    return kinds[0].split("_", maxsplit=1)[0] if kinds else ""
+    return next(_changes(tree, sql), "")
 
 
-def _node_kinds(tree: Any) -> Iterator[str]:
-    """Yield the kinds of the queries in a tree."""
+def _changes(tree: Any, sql: str) -> Iterator[str]:
+    """Yield the verbs of what changes something in the tree of a query."""
     nodes = [tree]
     while nodes:
         node = nodes.pop()
         if isinstance(node, dict):
             kind = node.get("type")
             # A constant has its value, which may read like a kind, under another key.
-            if isinstance(kind, str) and kind.endswith("_NODE"):
-                yield kind
+            if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _ASKING:
+                yield kind.split("_", maxsplit=1)[0]
+            function = str(node.get("function_name", "")).lower()
+            if function in _MOVES:
+                yield _call(function)
+            elif function in _TEXTS and (call := _move_in(sql)):
+                yield call
             nodes += node.values()
         elif isinstance(node, list):
             nodes += node
@@ -71,10 +138,14 @@ def _node_kinds(tree: Any) -> Iterator[str]:
 def _pivot_verb(sql: str) -> str:
     """Return the verb of the first part that changes something of a query which DuckDB shows no tree of; what is not understood counts as one."""
     try:
-        found = parse_one(sql, dialect="duckdb").find(*_CHANGES)
+        tree = parse_one(sql, dialect="duckdb")
+        found = tree.find(*_CHANGES)
     except SqlglotError:
-        found = exp.Command()
+        tree = found = exp.Command()
     if isinstance(found, exp.Command):
         word = _WORDS.search(sql)
         return word[1].upper() if word else "a statement"
-    return "" if found is None else found.key.upper()
+    if found is not None:
+        return found.key.upper()
+    calls = (each.name for each in tree.find_all(exp.Anonymous) if each.name.lower() in (*_MOVES, *_TEXTS))
+    return next(map(_call, calls), "")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
 import duckdb
 
+from sqlrl.engine.macros import Macro, hiding, macros
 from sqlrl.errors import InputError, Parameter, UntrustedError
 from sqlrl.paths import expanded, is_dir, leads_into
 from sqlrl.wording import shortened
@@ -37,7 +38,6 @@ _LISTS = {
 }
 """By kind the SQL that lists what is defined. Functions are named in full: a macro of the file may have the name of one."""
 
-_FUNCTIONS = "SELECT DISTINCT database_name, schema_name, function_name FROM system.main.duckdb_functions()"
 _OWN = ("system", "temp")
 # What a database spills may be read by its SQL, so nobody may know the folder beforehand. Connections to one file must agree on it.
 _SPILL = f".{secrets.token_hex(8)}.tmp"
@@ -64,7 +64,7 @@ def checked_folder(folder: object, *, trusted: bool) -> Path | None:
             f"{Parameter('folder')} limits a database opened with {Parameter('trusted', False)}: leave it out, or pass {Parameter('trusted', False)} too."
         )
     found = expanded(str(folder))
-    if not is_dir(found):
+    if not str(folder) or not is_dir(found):
         raise InputError(f"{Parameter('folder', str(folder))} is not a folder: name one that exists.")
     return found.resolve()
 
@@ -122,22 +122,16 @@ def contents(connection: duckdb.DuckDBPyConnection) -> list[Item]:
         for base, schema, name, sql in connection.execute(query).fetchall()
         if base not in _OWN
     ]
-    return [*found, *(Item("macro", schema, name) for base, schema, name in _functions(connection) if base not in _OWN)]
+    return [*found, *(Item("macro", each.schema, each.name) for each in macros(connection) if each.base not in _OWN)]
 
 
 def check_macros(connection: duckdb.DuckDBPyConnection, path: str) -> None:
     """Refuse macros that would be called in place of DuckDB's own functions; to be done before any function is called."""
-    functions = _functions(connection)
-    own = {name.casefold() for base, _, name in functions if base in _OWN}
-    hidden = sorted(
-        f"{schema}.{name}" for base, schema, name in functions if base not in _OWN and name.casefold() in own
-    )
-    if hidden:
-        raise UntrustedError(
-            f"{path} has macros with names of DuckDB's own functions, which SQL would call in their place: {', '.join(hidden[:5])}: {REMEDY}."
-        )
+    if hidden := hiding(connection, macros(connection)):
+        raise UntrustedError(f"{told_macros(path, hidden)}: {REMEDY}.")
 
 
-def _functions(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]:
-    """Return database, schema and name of every function and macro."""
-    return [(str(base), str(schema), str(name)) for base, schema, name in connection.execute(_FUNCTIONS).fetchall()]
+def told_macros(path: str, hidden: Sequence[Macro]) -> str:
+    """Say which macros of a database are called in place of DuckDB's own functions."""
+    names = ", ".join(map(str, hidden[:5]))
+    return f"{path} has macros with names of DuckDB's own functions, which SQL would call in their place: {names}"

@@ -13,7 +13,7 @@ from sqlrl.errors import BiasWarning, Parameter, ParseError, Phrase, warn
 from sqlrl.logic.bias import KINDS, Bias, BiasMode, ModePlace, Setting
 from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, SourceText, Token, check_text, nearest, read_text
 from sqlrl.logic.limits import LONGEST_NUMBER
-from sqlrl.logic.prolog import PrologParser
+from sqlrl.logic.prolog import STOP, PrologParser
 from sqlrl.wording import counted
 
 EVALUATIONS = ("coverage", "compression", "accuracy", "laplace", "mestimate", "auto_m")
@@ -72,6 +72,8 @@ _SECTION = re.compile(
     r"""%[^\n]*|/\*(?s:.*?)\*/|'(?:[^'\\\n]++|''|\\[^\n])*+'|"(?:[^"\\\n]++|\\[^\n])*+"|:-\s*begin_(?P<name>bg|in_pos|in_neg|in)\s*\.(?=[\s%]|\Z)"""
 )
 _DIRECTIVES = ("modeh", "modeb", "mode", "determination", "set", "aleph_set")
+_SETTING = ("set", "aleph_set")
+_ITEM = "each setting of a list is i(2) or i = 2"
 
 
 def parse_bias(text: str, *, source: str = "<text>", target: str | None = None) -> Bias:
@@ -276,7 +278,12 @@ class _BiasParser(PrologParser):
             )
         used, unused = self._determined(head)
         values = {name: value for name, (value, _) in self._settings.items()}
-        known = {name: value for name, value in values.items() if name in _EFFECTIVE or name in _TALK}
+        # No setting of these is a list.
+        known = {
+            name: value
+            for name, value in values.items()
+            if (name in _EFFECTIVE or name in _TALK) and not isinstance(value, tuple)
+        }
         unknown = {name: value for name, value in values.items() if name not in known}
         return Bias(head.mode, used, known, unused, unknown, self.source.path)
 
@@ -298,26 +305,41 @@ class _BiasParser(PrologParser):
             self._note_foreign("[...]", start)
             self._skip()
             return
+        if start.kind == NAME and start.text in ("if", "elif", "else", "endif"):
+            self._branch(start.text)
+            return
+        idle = self._goal(arrow)
+        while self.accept(","):
+            # What Prolog does behind a goal without effect has none either, unless it is a directive of Aleph's.
+            if idle and self.token.text not in (*_DIRECTIVES, *_FOREIGN):
+                self._skip_goal()
+            else:
+                self._goal(arrow)
+        self.stop()
+
+    def _goal(self, arrow: bool) -> bool:
+        """Read one goal of a directive, which may have several between commas; return whether it has no effect."""
+        start = self.token
         if start.kind != NAME:
             raise self.unexpected("a directive, as ':- modeb(*, q(+a,-b)).'")
         kind = start.text
-        if kind in ("if", "elif", "else", "endif"):
-            self._branch(kind)
-        elif left := next((branch for branch in reversed(self._branches) if not branch.counts), None):
+        idle = kind in _PLUMBING or (arrow and kind in _IDLE)
+        if left := next((branch for branch in reversed(self._branches) if not branch.counts), None):
             if kind in _DIRECTIVES:
                 left.decides.append(self.source.line(start))
-            self._skip()
-        elif kind in _PLUMBING or (arrow and kind in _IDLE):
-            self._skip()
+            self._skip_goal()
+        elif idle:
+            self._skip_goal()
         elif arrow and kind in _FOREIGN:
             self._note_foreign(kind, start)
-            self._skip()
+            self._skip_goal()
         else:
             self.take()
             self._effective(kind, start)
+        return idle
 
     def _effective(self, kind: str, start: Token) -> None:
-        """Read a directive that says something about clauses."""
+        """Read a goal that says something about clauses."""
         if kind not in _DIRECTIVES:
             hint = nearest(kind, _DIRECTIVES) or f": expected one of {', '.join(_DIRECTIVES)}"
             facts = (
@@ -333,13 +355,15 @@ class _BiasParser(PrologParser):
             first = self._indicator()
             self.expect(",", " and the predicate that may stand in a body")
             self._determinations.append((first, self._indicator()))
-        elif kind in ("set", "aleph_set"):
-            self._setting()
+        elif kind in _SETTING:
+            if self.at("["):
+                self._settings_list()
+            else:
+                self._setting()
         else:
             into = {"modeh": self._heads, "modeb": self._bodies, "mode": self._either}[kind]
             self._mode(into)
         self.expect(")")
-        self.stop()
 
     def _note_foreign(self, kind: str, start: Token) -> None:
         if all(branch.counts for branch in self._branches):
@@ -378,9 +402,22 @@ class _BiasParser(PrologParser):
             yield f"conditions of Prolog are not evaluated, and the first branch is read: {'; '.join(self._conditions)}"
 
     def _skip(self) -> None:
-        while self.token.kind not in ("stop", END):
+        while self.token.kind not in (STOP, END):
             self.take()
         self.stop()
+
+    def _skip_goal(self) -> None:
+        """Step over a goal: up to a comma outside of brackets, or to the end where its name is an operator, as in `dynamic p/1, q/2`."""
+        name = self.take()
+        operator = (
+            self.token.kind not in (STOP, END)
+            and not self.at(",")
+            and (not self.at("(") or self.token.start > name.end)
+        )
+        depth = 0
+        while self.token.kind not in (STOP, END) and (operator or depth > 0 or not self.at(",")):
+            depth += self.at("(", "[", "{") - self.at(")", "]", "}")
+            self.take()
 
     def _mode(self, into: list[_Declared]) -> None:
         recall = self._recall()
@@ -429,16 +466,45 @@ class _BiasParser(PrologParser):
             raise self.unexpected("the number of arguments")
         return _Indicator(name.text, int(self.take().text), name)
 
+    def _settings_list(self) -> None:
+        """Read a list of settings, as `[i(2), noise = 10]`."""
+        self.take()
+        while not self.at("]"):
+            name = self.name(_ITEM)
+            if name.text in _SETTING and self.at("("):
+                self.take()
+                self._setting()
+                self.expect(")")
+            elif self.accept("("):
+                self._set(name)
+                self.expect(")", f": {_ITEM}")
+            elif self.at("=", "-", ":"):
+                self.take()
+                self._set(name)
+            else:
+                raise self.unexpected(f"the value of {name.text}: {_ITEM}")
+            if not self.at("]"):
+                self.expect(",", " or ']'")
+        self.take()
+
     def _setting(self) -> None:
+        """Read a setting, `i, 2`."""
         name = self.name("the name of a setting")
         self.expect(",", " and the value")
+        self._set(name)
+
+    def _set(self, name: Token) -> None:
+        """Read the value of a setting."""
         where = self.token
-        # No setting that sqlrl has is a list.
-        value = self._list() if self.at("[") and name.text not in _EFFECTIVE else self._value()
+        value = self._list() if self.at("[") else self._value()
+        shown = self.source.text[where.start : self.tokens[self.position - 1].end]
+        if name.text in _EFFECTIVE and isinstance(value, tuple):
+            one = next((each for each in value if not _EFFECTIVE[name.text](each)), None) if len(value) == 1 else None
+            more = "" if one is None else f", as set({name.text},{one})"
+            raise self.fault(f"{name.text} is {shown}: expected one value without brackets{more}", where)
         expected = _EFFECTIVE[name.text](value) if name.text in _EFFECTIVE else ""
         if expected:
-            end = self.tokens[self.position - 1].end
-            raise self.fault(f"{name.text} is {self.source.text[where.start : end]}: expected {expected}", where)
+            raise self.fault(f"{name.text} is {shown}: expected {expected}", where)
         first = self._settings.setdefault(name.text, (value, name))
         if first[0] != value:
             line = self.source.line(first[1])

@@ -260,8 +260,8 @@ class ParsedProgram:
         if not (self._trusted or (self._folder is not None and leads_into(target, self._folder))):
             where_to = "which is read without a folder" if self._folder is None else f"whose folder is {self._folder}"
             problem = (
-                f"the include leads out of a model read with {Parameter('trusted', False)}, {where_to}: move the file there, or read the model "
-                f"without {Parameter('trusted', False)}"
+                f"the include leads out of a model read with {Parameter('trusted', False)}, {where_to}: move the file "
+                f"there{Phrase(', or read the model without trusted=False')}"
             )
             raise source.error(ParseError, problem, where)
         if not is_file(target):

@@ -7,18 +7,28 @@ of it. What sqlrl saved has its rules as they stand.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from sqlrl.errors import LoadWarning, warn
 from sqlrl.logic.copies import warn_of_copies
 from sqlrl.logic.lexer import SourceText
 from sqlrl.logic.psl import SoftRule, counted_once
 from sqlrl.logic.psl_declarations import Declarations, Reading, read_header
 from sqlrl.logic.psl_parser import RuleParser
 
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
+
 
 def parse_rules(source: SourceText) -> tuple[list[SoftRule], Declarations]:
     r"""Parse a rule file; return its rules and predicates."""
     known = read_header(source)
+    if include := _INCLUDE.search(source.text):
+        warn(
+            f"{source.path}: line {source.position(include.start())[0]} is a comment, since PSL has no #include: write the rules of that file here, or name "
+            "several rule files in a program in JSON",
+            LoadWarning,
+        )
     rules = RuleParser(source, known, written=known.rules != "program").rules()
     return as_read(rules, known.rules), known
 

@@ -182,6 +182,11 @@ def _learned(context: Context, statement: CreateModel, given: StatementOptions, 
     model = _rules(context, statement, given, soft=word.startswith("soft-"))
     if model is None and word not in WITHOUT_RULES:
         raise source.error(f"{word} needs rules: AS $$ ... $$, FROM 'file' or FROM MODEL name", statement.name.at)
+    if isinstance(model, SoftModel) and word != AUTO and not word.startswith("soft-"):
+        raise source.error(
+            f"{word} learns Markov logic networks, and this is a program of soft logic: name a learner of its weights, as soft-pseudo-likelihood",
+            statement.name.at,
+        )
     choice = None
     if word == AUTO:
         with context.at(statement.name.at):
@@ -196,12 +201,22 @@ def _learned(context: Context, statement: CreateModel, given: StatementOptions, 
     with context.at(statement.name.at):
         estimator: Any = choice.estimator(**parameters) if choice is not None else learners()[word](**parameters)
         if constraints is not None:
-            estimator = sqlrl.ConstrainedTraining(estimator, context.plain(constraints))
+            estimator = sqlrl.ConstrainedTraining(estimator, _constraints(context, constraints))
         begun: Any = model
         if model is None and word != "msl":
             begun = _target(given, getattr(estimator, "bias", None))
         estimator.fit(db, begun, examples=examples, **fitting)
     return Made(estimator, _note(word, estimator, chosen=choice.reason if choice is not None else ""))
+
+
+def _constraints(context: Context, value: Value) -> Any:
+    """Return when hard rules take part in learning, one of the modes of `ConstrainedTraining`."""
+    import sqlrl
+
+    mode, modes = context.plain(value), declarations(sqlrl.ConstrainedTraining)["mode"].choices
+    if mode not in modes:
+        raise context.source.error(f"constraints = {mode!r}: choose {', '.join(map(repr, modes))}", value.at)
+    return mode
 
 
 def _target(given: StatementOptions, bias: Any) -> str:

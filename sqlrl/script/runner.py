@@ -15,7 +15,7 @@ from sqlrl import markup
 from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.integrity import is_number
 from sqlrl.catalog.sources import rows_of_files
-from sqlrl.errors import InputError, LoadError, ScriptError, marked
+from sqlrl.errors import EngineError, InputError, LoadError, ScriptError, marked
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.model import Model
@@ -134,7 +134,19 @@ def _set(db: ScriptedDatabase, name: str, value: Any) -> None:
         )
     # In quotes, as it may be a word of SQL.
     quoted = exp.to_identifier(name, quoted=True).sql("duckdb")
-    db.advanced.engine.statement(f"SET VARIABLE {quoted} = $value", {"value": value})
+    try:
+        db.advanced.engine.statement(f"SET VARIABLE {quoted} = $value", {"value": value})
+    except EngineError as error:
+        raise InputError(
+            f"the variable {name} is {_shown(value)}, which is no value of DuckDB's: give a number, a text, a date, or a list or dict of such"
+        ) from error
+
+
+def _shown(value: Any) -> str:
+    try:
+        return shortened(repr(value))
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return f"a very large {type(value).__name__}"
 
 
 class _Script:

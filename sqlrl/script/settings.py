@@ -66,6 +66,8 @@ class Context:
 
     def admitted(self, path: str, at: int) -> str:
         """Return the path of a file that a statement names as it may be opened; an untrusted database keeps to its folder."""
+        if not path:
+            raise self.source.error("the name of a file is empty: write its path", at)
         with self.at(at):
             return self.db.advanced.engine.admitted(path)
 
@@ -219,6 +221,14 @@ _PHRASES: Mapping[str, str] = {
     "True": "true",
     "False": "false",
     "None": "NULL",
+    ", or read the model without trusted=False": ", or write its text in the place of this line",
+    "a dict of predicates, a sqlrl.PredicateMapping, or ": "",
+    "options=, ": "",
+    "read it with sqlrl.read_psl": "OPTIONS (format = 'psl') reads it",
+    "read it with sqlrl.read_psl or sqlrl.parse_psl": "CREATE MODEL ... OPTIONS (format = 'psl') reads one",
+    "what sqlrl.parse_bias returns, ": "",
+    "what sqlrl.parse_grammar returns, or ": "",
+    "what sqlrl.parse_modes returns, or ": "",
     "db.models[{!r}] = model": "CREATE MODEL {}",
     "db.define": "CREATE PREDICATE ... AS RULES",
     "db.load": "CREATE PREDICATE",

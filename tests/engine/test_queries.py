@@ -136,3 +136,55 @@ def test_a_stream_on_the_connection_goes_on(connection: duckdb.DuckDBPyConnectio
     first = next(reader)
     assert changing_part(connection, "WITH a AS (DELETE FROM t RETURNING x) FROM a") == "DELETE"
     assert len(first) + sum(len(batch) for batch in reader) == 1_000_000
+
+
+# ---- sequences -------------------------------------------------------------------------------------------
+
+STORED = """
+    CREATE TABLE t AS FROM (VALUES (1), (2)) AS v(x);
+    CREATE SEQUENCE sq;
+    CREATE SEQUENCE other;
+    CREATE TABLE words AS SELECT 'nextval(1)' AS setval, 2 AS "nextval";
+    CREATE VIEW taken AS SELECT nextval('sq') AS x;
+    CREATE VIEW "through it" AS SELECT x FROM taken;
+    CREATE MACRO step() AS nextval('sq');
+    CREATE MACRO steps() AS TABLE SELECT step() AS x;
+    CREATE VIEW quiet AS SELECT x FROM t;
+"""
+MOVES = [
+    ("SELECT nextval('sq')::varchar", "a call of nextval"),
+    ("SELECT setval('sq', 50) + x FROM t", "a call of setval"),
+    ("SELECT x FROM t WHERE x < (SELECT max(NextVal('sq')) FROM t)", "a call of nextval"),
+    ("SELECT list_transform([1, 2], lambda y: nextval('sq'))", "a call of nextval"),
+    ("SELECT x FROM t ORDER BY \"setval\"('sq', x)", "a call of setval"),
+    ("WITH a AS (SELECT main.nextval('sq') AS n) FROM a", "a call of nextval"),
+    ("SELECT x FROM t UNION ALL SELECT nextval('sq')", "a call of nextval"),
+    ("FROM query('SELECT nextval(''sq'')')", "a call of nextval"),
+    ("PIVOT (SELECT nextval('sq') AS x FROM t) ON x", "a call of nextval"),
+    ("FROM taken", "a call of nextval in taken"),
+    ('SELECT x FROM "through it"', "a call of nextval in taken"),
+    ("SELECT x + Step() FROM t", "a call of nextval in step"),
+    ("FROM steps()", "a call of nextval in step"),
+    ("SELECT 'nextval(sq)'", ""),
+    ('SELECT setval, "nextval" FROM words', ""),
+    ("SELECT x AS nextval FROM quiet", ""),
+    ("SELECT lastval FROM (SELECT x AS lastval FROM t)", ""),
+    ("SELECT x AS taken_away FROM t", ""),
+]
+
+
+@pytest.mark.parametrize(("sql", "verb"), MOVES, ids=[sql for sql, _ in MOVES])
+def test_a_query_that_moves_a_sequence_does_not_only_ask(sql: str, verb: str) -> None:
+    with duckdb.connect() as made:
+        made.execute(STORED)
+        assert changing_part(made, sql) == verb
+        position = "SELECT last_value FROM duckdb_sequences() ORDER BY sequence_name"
+        before = made.execute(position).fetchall()
+        made.execute(sql).fetchall()
+        assert (made.execute(position).fetchall() != before) == bool(verb)
+
+
+def test_a_statement_of_a_kind_without_a_name_is_no_query(connection: duckdb.DuckDBPyConnection) -> None:
+    # The Python package of DuckDB 2.0 has no name for the kind of it.
+    assert changing_part(connection, "UPDATE EXTENSIONS") == "UPDATE"
+    assert changing_part(connection, "SELECT 1; update extensions (httpfs)") == "UPDATE"

@@ -153,7 +153,7 @@ def test_a_printed_bias_parses_to_an_equal_one(data: st.DataObject) -> None:
         (HEAD + "set(noise, true).", "2:12: noise is true: expected an integer of 0 or more"),
         (HEAD + "set(evalfn, wracc).", "2:13: evalfn is wracc: expected one of coverage, compression, accuracy, laplace, mestimate, auto_m"),
         (HEAD + "set(i, 2). set(i, 3).", "2:19: line 2 sets i to 2: expected one value"),
-        (HEAD + "set(i, [2]).", "2:8: expected the value of a setting: a number or a name, found '['"),
+        (HEAD + "set(i, [2]).", "2:8: i is [2]: expected one value without brackets, as set(i,2)"),
         (HEAD + "/* no end", "2:1: this comment does not end: expected */"),
         (HEAD + "modeb(*, 'q(+a)).", "2:10: this quoted constant does not end: expected ' in its line"),
         (HEAD + "modeb(*, q(+2a)).", "2:13: a name starts with a letter"),
@@ -265,6 +265,70 @@ def test_lists_of_settings_are_values_that_print() -> None:
     assert bias.unknown == {"classes": ("play", "Not play", (1, -2.5), True, ()), "nothing": ()}
     with pytest.warns(BiasWarning):
         assert parse_bias(str(bias)) == bias
+
+
+IDLE = [
+    "use_module(library(lists))",
+    "aleph",
+    "set_prolog_flag(x, (a, b))",
+    "write('a, b.'), nl",
+    'format("~w~n", [a, [b]])',
+    "foo(X, (bar, {baz}))",
+]
+
+
+@given(st.data())
+def test_settings_in_lists_and_conjunctions_are_those_of_a_directive_each(data: st.DataObject) -> None:
+    names = ["clauselength", "minpos", "noise", "nodes", "verbosity", "m"]
+    wanted = data.draw(st.dictionaries(st.sampled_from(names), st.integers(1, 99), min_size=1))
+    goals, rest = [], list(wanted.items())
+    while rest:
+        size = data.draw(st.integers(0, len(rest)))
+        part, rest = rest[:size], rest[size:]
+        items = [
+            data.draw(st.sampled_from(["{}({})", "{} = {}", "{}-{}", "set({}, {})"])).format(*each) for each in part
+        ]
+        goals.append(f"{data.draw(st.sampled_from(['set', 'aleph_set']))}([{', '.join(items)}])")
+        if rest:
+            name, value = rest.pop(0)
+            goals.append(f"aleph_set({name}, {value})")
+        if data.draw(st.booleans()):
+            goals.insert(0, data.draw(st.sampled_from(IDLE[:-1])))
+    # Behind a goal without effect others may follow that are Prolog's alone.
+    idle = goals[0] in IDLE
+    if idle:
+        goals.insert(1, IDLE[-1])
+    cut = data.draw(st.integers(1 + idle, len(goals)))
+    text = "".join(f":- {', '.join(part)}.\n" for part in (goals[:cut], goals[cut:]) if part)
+    assert dict(parse_bias(MODES + text).settings) == {"i": 2, **wanted}
+
+
+LISTS = [
+    ("set(i,[2])", "7:9: i is [2]: expected one value without brackets, as set(i,2)"),
+    ("aleph_set(noise, [1, 2])", "noise is [1, 2]: expected one value without brackets"),
+    ("set(evalfn, [coverage])", "expected one value without brackets, as set(evalfn,coverage)"),
+    ("set(minpos, [[3]])", "minpos is [[3]]: expected one value without brackets"),
+    ("set([minpos(0)])", "7:15: minpos is 0: expected"),
+    ("set([noise])", "expected the value of noise: each setting of a list is i(2) or i = 2, found ']'"),
+    ("set([noise(1, 2)])", "each setting of a list is i(2) or i = 2, found ','"),
+    ("set([3])", "expected each setting of a list is i(2) or i = 2, found '3'"),
+    ("set([noise = 3, noise = 4])", "line 7 sets noise to 3: expected one value"),
+    ("set(noise, 3), foo(x)", "7:18: there is no directive 'foo'"),
+    ("set(noise, 3); set(minpos, 2)", "expected '.' and a blank or the end of the line, found ';'"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), LISTS, ids=[text for text, _ in LISTS])
+def test_a_list_that_is_no_value_says_what_to_write(text: str, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse_bias(f"{MODES}:-{text}.")
+    assert message in str(caught.value)
+
+
+def test_a_list_given_to_a_setting_without_effect_is_named() -> None:
+    with pytest.warns(BiasWarning, match="has no effect here: verbosity"):
+        bias = parse_bias(MODES + ":- aleph_set(verbosity, [1]), dynamic a/1, b/2.\n:- aleph_set([]).")
+    assert (dict(bias.settings), bias.unknown) == ({"i": 2}, {"verbosity": (1,)})
 
 
 @pytest.mark.parametrize(

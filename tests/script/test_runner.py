@@ -527,3 +527,13 @@ def test_the_query_of_examples_is_an_input(file: Path) -> None:
         assert [again(db, script), again(db, script)] == [[False], [True]]
         db.run("INSERT INTO liked VALUES ('d6')")
         assert again(db, script) == [False]
+
+
+def test_a_kind_of_statement_that_the_package_of_duckdb_does_not_know_is_run(tmp_path: Path) -> None:
+    for trusted in (True, False):
+        with sqlrl.connect(":memory:", trusted=trusted, progress=False) as db:
+            if trusted:
+                db.run(f"SET extension_directory = '{tmp_path}'; UPDATE EXTENSIONS")
+                continue
+            with pytest.raises(ScriptError, match=r":1:1: Permission Error"):
+                db.run("UPDATE EXTENSIONS")

@@ -43,6 +43,21 @@ def best_multiple(value: float, square: float, most: float) -> float:
     return t * (value - 0.5 * t * square)
 
 
+HALF = 0.5
+"""Part of the penalty, at most, that pays for what rounding leaves of a bound on the slack."""
+
+
+def where_dearer(lower: float, more: float, slack: float, rest: FloatArray, penalty: Penalty) -> float:
+    """Return a lower bound on penalty and slack where that costs `more` than where `lower` is one; weights w need a slack of ``slack - rest @ w`` or more."""
+    if penalty == "l1":
+        part = more * float(np.abs(rest).max(initial=0.0))
+        return (1.0 - part) * lower + more * slack if part <= HALF else lower
+    off = more * float(np.linalg.norm(rest))
+    # A part of half the squared norm is at least what the rest takes, up to a constant.
+    part = min(off / max(lower, off, 1e-300), HALF)
+    return (1.0 - part) * lower + more * slack - (0.5 * off * off / part if part > 0.0 else 0.0)
+
+
 class Cuts:
     """All cuts so far, divided by the number of mega-examples: ``matrix @ weights >= demand - slack``."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import InputError, Parameter, Phrase, Written
+from sqlrl.errors import ConvergenceWarning, InputError, Parameter, Phrase, Written, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.problem import TrainingProblem
@@ -21,7 +21,7 @@ from sqlrl.training.records import TUNING_SCHEMA, Iteration, Report, share_of_fa
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.learn.margin.planes import MarginState, Trained
+    from sqlrl.learn.margin.planes import MarginState, Stopping, Trained
 
 CHOICES = pa.schema(
     [
@@ -100,7 +100,9 @@ class MaxMargin(WholeEstimator):
 
     Algorithm 2.1 stops by a violation of margins, which leaves C times that of the objective: with a large C any weights would do. The gap is the
     rule here. Above C = 1e6 weights are learned where slack costs less, and slightly stretched, so that the slack that rounding leaves is 0; bounds are those for
-    the C that was asked for, and where they are too far apart the price rises.
+    the C that was asked for, and where they are too far apart the price rises. Where labels contradict each other most of the objective is slack that no
+    weights avoid, and a small part of it is much of the weights: these are polished until the gap is small beside their own penalty, at lower prices where
+    rounding asks for that, and a `ConvergenceWarning` tells of a gap that is more than the penalty.
 
     Beyond Algorithm 2.1, which takes the best weights for the cuts so far as the next ones, weights stay near the best known: with the
     2-norm as a level method (Lemarechal, Nemirovskii and Nesterov 1995), with the 1-norm by proximal steps. With the 2-norm and the Hamming
@@ -246,7 +248,7 @@ class MaxMargin(WholeEstimator):
             f1 = [average_f1(problem.network, problem.truth, trainer.predicted(t.weights)) for t in trained.values()]
         chosen = _best(f1)
         self._choose(trained, f1, chosen)
-        self._warn_of_stopped(trained)
+        self._warn_of_stopped(trained, stopping)
         return trained[self.prices[chosen]].weights
 
     def _warn_of(self, held_out: Sequence[Trained]) -> None:
@@ -270,11 +272,21 @@ class MaxMargin(WholeEstimator):
         self.choices_ = pa.Table.from_pylist(rows, CHOICES)
         self.gap_ = trained[self.prices[chosen]].state.gap
 
-    def _warn_of_stopped(self, trained: Mapping[float, Trained]) -> None:
+    def _warn_of_stopped(self, trained: Mapping[float, Trained], stopping: Stopping) -> None:
         for price, one in trained.items():
             if not one.converged:
                 strength = Parameter("strength", Written(f"{self._strengths()[price]:g}"))
                 warn_unconverged(f"MaxMargin with {strength}", one.state.iteration, self._off(one), self._remedy())
+            elif one.state.gap > stopping.polished(price, 1, own := self._penalty(one.weights)):
+                strength = Parameter("strength", Written(f"{self._strengths()[price]:g}"))
+                warn(
+                    f"MaxMargin with {strength}: {self._off(one)}. The penalty of the weights is only {own:.3g} of it, so that they may be "
+                    f"far from the best ones. Slack that no weights avoid makes up the rest: raise strength, or lower {Parameter('epsilon', self.epsilon)}",
+                    ConvergenceWarning,
+                )
+
+    def _penalty(self, weights: FloatArray) -> float:
+        return 0.5 * float(weights @ weights) if self.penalty == "l2" else float(np.abs(weights).sum())
 
     def _off(self, one: Trained) -> str:
         """Say how far an objective may be from the least one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
 
@@ -125,6 +125,29 @@ def _factored(matrix: FloatArray) -> Solver | None:
     return None
 
 
+# ---- the least slack that any weights leave ----------------------------------------------------------
+
+
+def least_slack(joint: JointMargin) -> tuple[float, FloatArray]:
+    """Return s and r, shape (g,), such that all weights v need a slack of ``s - r @ v`` or more; r is 0 up to rounding."""
+    balanced = sparse.csr_array(joint.features.T)
+    program = partial(
+        linprog,
+        -joint.gain,
+        A_ub=joint.rows,
+        b_ub=joint.limit,
+        A_eq=balanced,
+        b_eq=joint.offset,
+        bounds=np.column_stack([np.zeros(len(joint.high)), joint.high]),
+        method="highs-ds",
+    )
+    result = in_background(program)
+    inside = None if result.x is None else joint.inside(result.x)
+    if inside is None or (slack := joint.constant + float(joint.gain @ inside)) <= 0.0:
+        return 0.0, np.zeros(len(joint.offset))
+    return slack, joint.offset - joint.features.T @ inside
+
+
 # ---- least squared norm ------------------------------------------------------------------------------
 
 
@@ -153,6 +176,7 @@ class InteriorPoint:
     steps: int
     # Truths that prove `lower`, shape (k,); None where it is that of no truths, 0.
     truth: FloatArray | None = None
+    here: float = 0.0  # no weights have a lower objective where the slack costs what the steps reckon with
 
 
 def stretched(
@@ -208,11 +232,11 @@ class Interior:
         point = self._start(slack_price, linear)
         best = InteriorPoint(np.zeros(len(self.joint.offset)), np.inf, 0.0, 0.0, 0)
         for step in range(1, min(limit, MOST_STEPS) + 1):
-            best = self._bounds(point, slack_price, whole, best, step)
+            own = self._lower(point.truth, slack_price)
+            best = replace(self._bounds(point, slack_price, whole, best, step), here=max(own, best.here))
             report(best)
             # The sum of products is the gap of the program, where the slack may be below 0.
             left = slack_price * float(point.room @ point.price)
-            own = self._lower(point.truth, slack_price)
             if best.upper - best.lower <= allowed(best.lower) or left <= DONE * allowed(min(own, best.lower)):
                 break
             if not self._move(point, slack_price, linear):
@@ -332,8 +356,9 @@ class Linear:
         weights = np.asarray(result.x[:g] - result.x[g : 2 * g], dtype=np.float64)
         multipliers = np.asarray(result.x[2 * g : 2 * g + r], dtype=np.float64)
         weights, upper, excess = stretched(joint, weights, multipliers, whole, lambda v: float(np.abs(v).sum()))
-        lower = self._lower(np.maximum(-np.asarray(result.ineqlin.marginals, dtype=np.float64), 0.0), whole)
-        reached = InteriorPoint(weights, upper, lower, excess, 1)
+        dual = np.maximum(-np.asarray(result.ineqlin.marginals, dtype=np.float64), 0.0)
+        lower, here = (self._lower(dual, each) for each in (whole, slack_price))
+        reached = InteriorPoint(weights, upper, lower, excess, 1, here=here)
         report(reached)
         return reached
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.learn.margin.cuts import Cuts, best_multiple
+from sqlrl.learn.margin.cuts import Cuts, best_multiple, where_dearer
 from sqlrl.learn.margin.interior import Interior
 from sqlrl.learn.margin.joint import JointMargin
 from sqlrl.solve.result import UnsolvedError
@@ -151,10 +151,6 @@ def least_slack(cuts: Cuts) -> tuple[float, FloatArray]:
     share = np.maximum(result.x, 0.0)
     share /= max(1.0, float(share.sum()))
     return float(cuts.demand @ share), np.asarray(balanced @ share, dtype=np.float64)
-
-
-HALF = 0.5
-"""Part of the penalty, at most, that pays for what rounding left of r in `least_slack`."""
 
 
 # ---- least squared norm ------------------------------------------------------------------------------
@@ -311,10 +307,7 @@ class SquaredNorm:
     def dearer(self, cuts: Cuts, more: float, lower: float) -> float:
         """Return a lower bound where slack costs more; see `Master`."""
         slack, rest = least_slack(cuts)
-        off = more * float(np.linalg.norm(rest))
-        # A part of half the squared norm is at least what the rest takes, up to a constant.
-        part = min(off / max(lower, off, 1e-300), HALF)
-        return (1.0 - part) * lower + more * slack - (0.5 * off * off / part if part > 0.0 else 0.0)
+        return where_dearer(lower, more, slack, rest, "l2")
 
     def _at_level(self, cuts: Cuts, places: IntArray, price: float) -> FloatArray:
         assert self._centre is not None
@@ -449,8 +442,7 @@ class AbsoluteNorm:
     def dearer(self, cuts: Cuts, more: float, lower: float) -> float:
         """Return a lower bound where slack costs more; see `Master`."""
         slack, rest = least_slack(cuts)
-        part = more * float(np.abs(rest).max(initial=0.0))
-        return (1.0 - part) * lower + more * slack if part <= HALF else lower
+        return where_dearer(lower, more, slack, rest, "l1")
 
     # ---- proximal steps ----------------------------------------------------------------------------------------
 

@@ -27,7 +27,8 @@ RISE = 1e3
 """What the price is taken times then."""
 
 POLISHES = 10
-"""Vertices to try where weights that are good enough are none; the best weights are taken if none of these is good enough."""
+"""Vertices to try where weights that are good enough are none, or the gap is more than their own penalty; the best weights are taken if none of these is
+good enough."""
 
 
 class Separator(Protocol):
@@ -68,6 +69,11 @@ class Stopping:
         # Below a price of 1 weights are no larger than it times counts, and gain no more than its square.
         least = min(1.0, price / examples)
         return self.epsilon * least * max(least, lower)
+
+    def polished(self, price: float, examples: int, penalty: float) -> float:
+        """Return the gap below which weights with some penalty are their own, however much the slack costs; inf where a violation stops."""
+        least = min(1.0, price / examples)
+        return np.inf if self.violation is not None else max(penalty, (1 + PRECISION) * self.epsilon * least * least)
 
 
 def rising_prices(price: float, examples: int) -> Iterator[float]:
@@ -192,7 +198,9 @@ class CuttingPlanes:
             # The master problem itself is solved up to a part of what is allowed only.
             enough = lower + (1 + PRECISION) * stopping.allowed(price, n, lower)
             if at_vertex <= enough:
-                return self._ended(vertex, replace(state, objective=at_vertex, upper=surely), price)
+                ended = self._ended(vertex, replace(state, objective=at_vertex, upper=surely), price)
+                if polishes >= POLISHES or ended.state.gap <= stopping.polished(price, n, self.master.penalty(vertex)):
+                    return ended
             if objective <= enough:
                 polishes += 1
                 if polishes > POLISHES:
@@ -203,6 +211,8 @@ class CuttingPlanes:
                 working, least = next(prices), np.inf
                 self.master.begin()
         assert state is not None
+        if at_vertex <= enough:
+            return self._ended(vertex, replace(state, objective=at_vertex, upper=surely), price)
         return self._ended(best, state, price)
 
     def _ended(self, weights: FloatArray, state: MarginState, price: float) -> Trained:

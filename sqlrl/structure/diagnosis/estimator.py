@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Self, Unpack
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from sqlrl.errors import InputError, NothingFoundWarning, Parameter, Written, warn
+from sqlrl.errors import InputError, NothingFoundWarning, Parameter, Phrase, Written, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.parameters import Above, Option, Whole, check_parameters, fit_options
 from sqlrl.learn.settings import Seed
@@ -365,5 +365,5 @@ def _as_mapping(given: Mapped | None) -> PredicateMapping | None:
     if isinstance(given, Mapping):
         return PredicateMapping(dict(given))
     raise InputError(
-        f"{Parameter('mapping', given)} must be a dict of predicates, a sqlrl.PredicateMapping, or the path of a file that has one"
+        f"{Parameter('mapping', given)} must be {Phrase('a dict of predicates, a sqlrl.PredicateMapping, or ')}the path of a file with a mapping of predicates"
     )

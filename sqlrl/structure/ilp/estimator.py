@@ -545,7 +545,7 @@ class ILP(Relearning):
             # A file may have modes of several heads.
             return read_bias(self.bias, target=target if isinstance(target, str) else None)
         raise InputError(
-            f"{Parameter('bias', self.bias)}: give what sqlrl.parse_bias returns, the path of a file with modes, or None to derive it"
+            f"{Parameter('bias', self.bias)}: give {Phrase('what sqlrl.parse_bias returns, ')}the path of a file with modes, or {Phrase('None')} to derive it"
         )
 
     def _keep(

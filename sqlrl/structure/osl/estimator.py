@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack, cast
 
 import numpy.typing as npt
 
-from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, Parameter, warn
+from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, Parameter, Phrase, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import FIRST
@@ -271,7 +271,7 @@ class OSL(OnlineEstimator, Relearning):
         if isinstance(self.modes, str | Path):
             return read_modes(self.modes)
         raise InputError(
-            f"{Parameter('modes', self.modes)}: give what sqlrl.parse_modes returns, or the path of a file with modes"
+            f"{Parameter('modes', self.modes)}: give {Phrase('what sqlrl.parse_modes returns, or ')}the path of a file with modes"
         )
 
     def _windows(

@@ -450,7 +450,7 @@ class Resolwe(Relearning):
         if isinstance(self.templates, str | Path):
             return read_grammar(self.templates)
         raise InputError(
-            f"{Parameter('templates', self.templates)}: give what sqlrl.parse_grammar returns, or the path of a file with templates"
+            f"{Parameter('templates', self.templates)}: give {Phrase('what sqlrl.parse_grammar returns, or ')}the path of a file with templates"
         )
 
     def _learner(self) -> OnlineEstimator:

@@ -217,3 +217,96 @@ def test_the_dual_of_cuts_that_contradict_each_other_is_solved_at_high_prices(pr
     )  # fmt: skip
     assert alpha.sum() <= price * (1 + 1e-12)
     assert value == pytest.approx(price * found.fun, rel=1e-5)
+
+
+# ---- slack that no weights avoid -----------------------------------------------------------------------
+
+
+def contradicted(seed: int) -> tuple[sqlrl.Database, np.ndarray, np.ndarray]:
+    """Labels that features do not tell: a database, and of each labelled atom the features and the sign of its label."""
+    rng = np.random.default_rng(seed)
+    names = [f"x{i}" for i in range(12)]
+    held = rng.random((12, 4)) < 0.5
+    held[:, 3] |= ~held.any(axis=1)
+    db = sqlrl.connect()
+    for column, predicate in enumerate("FGH"):
+        rows = [(name,) for name, here in zip(names, held[:, column], strict=True) if here]
+        db.load(predicate, rows, types=["t"], empty="allow")
+    db.load("P", [(name,) for name, here in zip(names, held[:, 3], strict=True) if here], types=["t"], target=True)
+    db.scope("P", [(name,) for name in names])
+    return db, np.column_stack([held[:, :3], np.ones(12)]).astype(float), np.where(held[:, 3], 1.0, -1.0)
+
+
+def least_norm(features: np.ndarray, signs: np.ndarray, penalty: str) -> tuple[np.ndarray, float]:
+    """The weights of least norm among those with the least sum of hinges, and that sum, by general solvers."""
+    n, m = features.shape
+    rows = np.hstack([signs[:, None] * features, -signs[:, None] * features, np.eye(n)])
+    cost = np.concatenate([np.zeros(2 * m), np.ones(n)])
+    first = linprog(cost, A_ub=-rows, b_ub=-np.ones(n), bounds=(0, None), method="highs-ds")
+    within = np.vstack([-rows, cost])
+    most = np.append(-np.ones(n), first.fun + 1e-9)
+    if penalty == "l1":
+        norms = np.concatenate([np.ones(2 * m), np.zeros(n)])
+        x = linprog(norms, A_ub=within, b_ub=most, bounds=(0, None), method="highs-ds").x
+        return x[:m] - x[m : 2 * m], float(first.fun)
+    single = np.hstack([within[:, :m], within[:, 2 * m :]])
+    found = minimize(
+        lambda x: 0.5 * x[:m] @ x[:m],
+        np.concatenate([first.x[:m] - first.x[m : 2 * m], first.x[2 * m :]]),
+        jac=lambda x: np.concatenate([x[:m], np.zeros(n)]),
+        constraints={"type": "ineq", "fun": lambda x: most - single @ x, "jac": lambda _: -single},
+        bounds=[(None, None)] * m + [(0, None)] * n,
+        method="SLSQP",
+        options={"maxiter": 2000, "ftol": 1e-14},
+    )
+    return found.x[:m], float(first.fun)
+
+
+CONTRADICTED = "F(t)\nG(t)\nH(t)\nP(t)\nF(x) => P(x)\nG(x) => P(x)\nH(x) => P(x)\nP(x)"
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+@pytest.mark.parametrize("seed", [0, 2, 3, 4])
+def test_weights_are_the_shortest_where_slack_cannot_be_avoided(seed: int, penalty: str) -> None:
+    """Four learnings, each of which is read, bound and solved, take a second or two."""
+    db, features, signs = contradicted(seed)
+    expected, slack = least_norm(features, signs, penalty)
+    assert slack > 0.5
+    for price in [1e3, 1e5, 1e7, 1e11]:
+        fit = sqlrl.MaxMargin(strength=1 / price, penalty=penalty).fit(db, sqlrl.parse_mln(CONTRADICTED))
+        found = np.asarray(fit.weights_)
+        hinges = np.maximum(1.0 - signs * (features @ found), 0.0).sum()
+        assert hinges == pytest.approx(slack, abs=1e-3)
+        assert norm(found, penalty) == pytest.approx(norm(expected, penalty), rel=0.03, abs=1e-3)
+        if penalty == "l2":
+            assert found == pytest.approx(expected, abs=0.11 * float(np.linalg.norm(expected)) + 1e-2)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_a_gap_of_more_than_the_penalty_is_told(penalty: str) -> None:
+    db, _, _ = contradicted(7)
+    model = sqlrl.parse_mln(CONTRADICTED)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        fits = [
+            sqlrl.MaxMargin(strength=10.0**-k, penalty=penalty, loss="zero-one", epsilon=0.5, max_iterations=60).fit(
+                db, model
+            )
+            for k in range(0, 13, 2)
+        ]
+    texts = [str(each.message) for each in told if issubclass(each.category, ConvergenceWarning)]
+    for fit in fits:
+        (row,) = fit.choices_.to_pylist()
+        own = norm(np.asarray(fit.weights_), penalty)
+        wide = row["gap"] > max(own, 1.1 * 0.5 * min(1.0, row["C"]) ** 2)
+        said = [
+            text
+            for text in texts
+            if f"strength={row['strength']:g}:" in text or f"strength={row['strength']:g} " in text
+        ]
+        assert bool(said) == wide or row["gap"] > 1.1 * 0.5 * max(1.0, row["bound"])
+        assert all(f"at most {row['gap']:.3g} above" in text for text in said)
+    # What stops by a violation, as the source does, is not held against that.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        sqlrl.MaxMargin(strength=1e-8, penalty=penalty, violation=0.001).fit(db, model)

@@ -281,7 +281,7 @@ PLAIN = "1 Prof(p) => !Student(p)"
         ({"Student": "Intern", "Prof": "Intern"}, "Intern is already the counterpart of Student"),
         ({"Student": "Interns", "Prof": "Employee"}, "there is no target predicate 'Interns'; did you mean 'Intern'?"),
         ({"Students": "Intern"}, "there is no source predicate 'Students'"),
-        (3, "mapping=3 must be a dict of predicates, a sqlrl.PredicateMapping, or the path of a file that has one"),
+        (3, "mapping=3 must be a dict of predicates, a sqlrl.PredicateMapping, or the path of a file with a mapping of predicates"),
         (None, "Prof"),
     ],
 )  # fmt: skip
