@@ -17,6 +17,7 @@ from sqlrl.catalog.similar_names import warn_of_spellings
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, join, named, star_count, union_all
 from sqlrl.errors import DoubleQuoted, LoadError, Parameter
+from sqlrl.logic.bins import dated
 from sqlrl.wording import counted
 
 ROW = "row"
@@ -161,7 +162,7 @@ def check_rows(store: Store, storage: str, rows: SourceRows, sizes: Sequence[int
 
 
 def _missing(store: Store, rows: SourceRows, key: str, number: int) -> list[str]:
-    """Describe the rows without a constant: those with NULL and, of a type of numbers, those with what is no number."""
+    """Describe the rows without a constant: those with NULL and, of a type of numbers or dates, those with what is none."""
     raw, kind = rows.text, rows.numeric.get(key)
     empty: exp.Condition = exp.Is(this=column(key), expression=exp.null())
     texts: list[str] = []
@@ -171,10 +172,10 @@ def _missing(store: Store, rows: SourceRows, key: str, number: int) -> list[str]
         others = _count_rows(store, raw, strange)
         if others:
             query = exp.select(column(key)).from_(raw.subquery("raw")).where(strange)
-            shown = store.rows(query.limit(1), "find what is no number")[0][key]
-            verb = "has" if others == 1 else "have"
+            shown = store.rows(query.limit(1), "find what is no number or date")[0][key]
+            verb, what = "has" if others == 1 else "have", "date" if dated(kind.bins) else "number"
             texts.append(
-                f"{counted(others, 'row')} {verb} an {_word(key)} that is no number, such as {_cut(shown)!r}"
+                f"{counted(others, 'row')} {verb} an {_word(key)} that is no {what}, such as {_cut(shown)!r}"
                 f"{row_numbers(store, raw, strange)}: correct or remove {'it' if others == 1 else 'them'}."
             )
     number = nulls or (0 if texts else number)

@@ -82,7 +82,7 @@ InBins = Annotated[
     option(
         "--bins",
         "TYPE=N",
-        "Cut the numbers of a type into N pieces of equally many rows, or at edges (price=10:25:40), or as a model file says; repeatable.",
+        "Cut the numbers or dates of a type into N pieces of equally many rows, or at edges (price=10:25:40, day=2024-01-31:2024-06-30), or as a model file says; repeatable.",
     ),
 ]
 BinsFrom = Annotated[
@@ -146,9 +146,9 @@ class FactOptions:
                 raise typer.BadParameter(f"--numeric {name}: the types that --types names are {', '.join(types)}")
             db.load(numeric=[name])
 
-    def _bins(self, *, trusted: bool) -> Mapping[Any, int | Sequence[float] | Model] | Model | None:
+    def _bins(self, *, trusted: bool) -> Mapping[Any, int | Sequence[float | str] | Model] | Model | None:
         """Return where types are cut into pieces."""
-        found: dict[str, int | Sequence[float] | Model] = {}
+        found: dict[str, int | Sequence[float | str] | Model] = {}
         for text in self.bins or ():
             name, sign, wanted = text.partition("=")
             if not sign:
@@ -225,15 +225,16 @@ class FactOptions:
                 db.scope(predicate, self.scope)
 
 
-def _pieces(text: str, wanted: str) -> int | list[float]:
+def _pieces(text: str, wanted: str) -> int | list[float] | list[str]:
     """Return a number of pieces, or edges between colons."""
+    from sqlrl.logic.bins import read_pieces
+
     try:
-        if ":" not in wanted:
-            return int(wanted)
-        return [float(edge) for edge in wanted.split(":") if edge]
+        return read_pieces(wanted)
     except ValueError as error:
         raise typer.BadParameter(
-            f"--bins takes TYPE=N for a number of pieces, TYPE=10:25:40 for edges (10: for one), or the file of a model, not {text!r}"
+            f"--bins takes TYPE=N for a number of pieces, TYPE=10:25:40 for edges (10: for one), TYPE=2024-01-31:2024-06-30 for dates, or the "
+            f"file of a model, not {text!r}"
         ) from error
 
 
