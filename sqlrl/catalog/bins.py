@@ -53,8 +53,8 @@ def piece_name(value: exp.Expr, kind: str, edges: Edges) -> exp.Expr:
     """Return the piece in which a number or date lies that a text says; the name of a piece stays, and what is neither becomes NULL."""
     names = exp.Array(expressions=[exp.convert(name) for name in piece_names(kind, edges)])
     # As texts they are the floats that they were: decimals would be rounded twice.
-    listed = exp.Array(expressions=[exp.convert(str(edge)) for edge in edges])
-    listed = exp.cast(listed, "timestamp[]" if dated(edges) else "double[]")
+    texts = exp.Array(expressions=[exp.convert(str(edge)) for edge in edges])
+    listed = exp.cast(texts, "timestamp[]" if dated(edges) else "double[]")
     number = _moment(value) if dated(edges) else _number(value)
     edge = exp.to_identifier("edge", quoted=True)
     below = exp.Lambda(this=exp.LTE(this=exp.Column(this=edge), expression=number.copy()), expressions=[edge.copy()])

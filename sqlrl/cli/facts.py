@@ -150,14 +150,15 @@ class FactOptions:
         """Return where types are cut into pieces."""
         found: dict[str, int | Sequence[float | str] | Model] = {}
         for text in self.bins or ():
-            name, sign, wanted = text.partition("=")
-            if not sign:
+            if "=" not in text:
                 from sqlrl.cli.inputs import read_model
 
                 if len(self.bins or ()) > 1:
                     raise typer.BadParameter(f"--bins {text}: a model says all edges, leave the others out")
                 return read_model(text, trusted=trusted)
-            found[name] = _pieces(text, wanted)
+            name, wanted = _pieces(text)
+            if found.setdefault(name, wanted) is not wanted:
+                raise typer.BadParameter(f"--bins names {name} twice")
         return found or None
 
     def load_all(self, db: Database, folder: Path, bias: Path | None, *, duplicates: Duplicates, empty: Empty) -> None:
@@ -225,12 +226,12 @@ class FactOptions:
                 db.scope(predicate, self.scope)
 
 
-def _pieces(text: str, wanted: str) -> int | list[float] | list[str]:
-    """Return a number of pieces, or edges between colons."""
-    from sqlrl.logic.bins import read_pieces
+def _pieces(text: str) -> tuple[str, int | list[float] | list[str]]:
+    """Return a type, and its number of pieces or its edges."""
+    from sqlrl.logic.bins import read_bins
 
     try:
-        return read_pieces(wanted)
+        return read_bins(text)
     except ValueError as error:
         raise typer.BadParameter(
             f"--bins takes TYPE=N for a number of pieces, TYPE=10:25:40 for edges (10: for one), TYPE=2024-01-31:2024-06-30 for dates, or the "

@@ -112,6 +112,14 @@ def as_edges(value: Sequence[Any]) -> Edges:
     return texts if texts else tuple(float(edge) + 0.0 for edge in value)
 
 
+def read_bins(text: str) -> tuple[str, int | list[float] | list[str]]:
+    """Return the type of a text such as `price=10`, and its number of pieces or edges; ValueError if the text says neither."""
+    name, sign, wanted = text.partition("=")
+    if not sign:
+        raise ValueError(text)
+    return name.strip(), read_pieces(wanted.strip())
+
+
 def read_pieces(text: str) -> int | list[float] | list[str]:
     """Return a number of pieces, or the edges between colons, as `10:25:40`, `10:` or `2024-01-31:2024-06-30`; ValueError if a text is neither."""
     if _DATE.match(text):

@@ -105,3 +105,10 @@ def test_what_is_neither_is_refused(text: str, prices: Path, tmp_path: Path) -> 
     result = RUNNER.invoke(app, ["load", str(tmp_path / "d.duckdb"), "Price", str(prices), "--bins", text])
     assert result.exit_code == 2
     assert "--bins takes TYPE=N" in " ".join(result.output.split()).replace("│ ", "")
+
+
+def test_a_type_is_cut_in_one_way(prices: Path, tmp_path: Path) -> None:
+    same = ["--bins", "price=3", "--bins", "price=4"]
+    result = RUNNER.invoke(app, ["load", str(tmp_path / "d.duckdb"), "Price", str(prices), *same])
+    assert result.exit_code == 2
+    assert "--bins names price twice" in result.output
