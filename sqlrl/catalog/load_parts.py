@@ -176,13 +176,15 @@ def _repeated(store: Store, record: PredicateRecord, base: SourceRecord, added: 
                 f"them before, with {removing}."
             )
         raise LoadError(
-            f"{where}: duplicate facts: {', '.join(shown)}{more}, which are there already: remove them or pass {Parameter('duplicates', DoubleQuoted('drop'))}."
+            f"{where}: duplicate facts: {', '.join(shown)}{more}, which are there already: remove them or pass {Parameter('duplicates', DoubleQuoted('drop'))}, which "
+            f"drops {counted(len(found), 'row')}."
         )
     if found:
         there = (
             exp.select(integer(1)).from_(store.table(base.storage, "o")).where(equal_columns(keys, "o", added.storage))
         )
         _delete(store, added.storage, exp.Exists(this=there))
+        store.dropped += len(found)
     return len(found)
 
 

@@ -428,7 +428,7 @@ class Database(Helpful):
         (['Friends(person, person)', 'Smokes(person)'], [1, 2])
         >>> db.load("Smokes", [("Anna",), ("Anna",)], types=["person"])
         Traceback (most recent call last):
-        sqlrl.errors.LoadError: Smokes from the tuples: duplicate facts: (Anna) occurs 2 times (rows 1 and 2): remove them or pass duplicates="drop".
+        sqlrl.errors.LoadError: Smokes from the tuples: duplicate facts: (Anna) occurs 2 times (rows 1 and 2): remove them or pass duplicates="drop", which drops 1 row.
         >>> db.load("Price", [("a", 5), ("b", 17.5), ("c", 30), ("d", 99)], types=["item", "price"], bins={"price": 2})
         >>> db.sql("from sqlrl.named_Price").fetchall()[1:3]
         [('b', 'price(-inf,30)'), ('c', 'price[30,inf)')]

@@ -311,8 +311,8 @@ class ViewTables:
             return self._bin_of_dates(value, record)
         number, names = cast(value.copy(), "DOUBLE"), piece_names(record.type, record.bins)
         piece = exp.Case().when(exp.Is(this=value.copy(), expression=exp.null()), exp.null())
-        for edge, name in zip(record.bins, names, strict=False):
-            below = exp.LT(this=number.copy(), expression=exact_number(float(edge), self.dialect))
+        for edge, name in zip(map(float, record.bins), names, strict=False):
+            below = exp.LT(this=number.copy(), expression=exact_number(edge, self.dialect))
             piece = piece.when(below, text(name))
         return piece.else_(text(names[-1]))
 

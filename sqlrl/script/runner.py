@@ -271,7 +271,9 @@ class _Script:
             rows = plain.stored(tokens, source)
         with self.context.at(at):
             self.db.load(name.text, rows, types=statement.types, **options)
-        return _note(f"{verb}: {self._facts(name.text)}")
+        dropped = self.db.advanced.catalog.store.dropped
+        left = f", {counted(dropped, 'duplicate row')} dropped" if dropped else ""
+        return _note(f"{verb}: {self._facts(name.text)}{left}")
 
     def _files(self, source: Files, options: dict[str, Any]) -> Any:
         """Return files as `load` takes them, or for an untrusted database their rows; the options that say how they are written are taken."""
