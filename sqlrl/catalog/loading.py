@@ -204,9 +204,7 @@ def _read(
     raw = raw_query(source, mapped, options) if not source.nothing else empty_rows(len(record.arguments), example)
     # A relation cannot be read again, and running it a second time may be costly: its rows are taken as they were stored.
     again = not source.nothing and source.kind != "relation"
-    rows = LoadRows(
-        record, raw, source, options.role, source.fingerprint or "", options, example, mapped.extra, mapped.value
-    )
+    rows = LoadRows(record, raw, source, options.role, source.fingerprint, options, example, mapped.extra, mapped.value)
     loaded = write_rows(store, rows, again=reads_alike(source))
     if not loaded.rows and options.empty == "error":
         raise LoadError(
