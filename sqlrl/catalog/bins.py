@@ -1,10 +1,10 @@
-"""Types of numbers that are cut into pieces: edges at quantiles of rows, or as the user or a model gives them, and texts to pieces."""
+"""Types of numbers or dates that are cut into pieces: edges at quantiles of rows, or as the user or a model gives them, and texts to pieces."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from sqlrl.catalog.sources import LoadRows, LoadSource, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count, union_all
 from sqlrl.errors import CatalogError, LoadError, LoadWarning, Parameter, Written, warn
-from sqlrl.logic.bins import Edges, as_edges, edges_fault, piece_names, piece_of, show_edges
+from sqlrl.logic.bins import Edges, as_edges, dated, edges_fault, parsed_date, piece_names, piece_of, show_edges
 from sqlrl.logic.model import Model
 from sqlrl.wording import counted, shortened
 
@@ -45,16 +45,17 @@ def no_constant(value: exp.Expr, record: TypeRecord) -> exp.Condition:
 
 
 def is_number(record: TypeRecord) -> bool:
-    """Return True if the constants of a type are numbers, or pieces of them."""
+    """Return True if the constants of a type are numbers, or pieces of numbers or dates."""
     return record.numeric or record.edges is not None
 
 
 def piece_name(value: exp.Expr, kind: str, edges: Edges) -> exp.Expr:
-    """Return the piece in which a number lies that a text says; the name of a piece stays, and what is neither becomes NULL."""
+    """Return the piece in which a number or date lies that a text says; the name of a piece stays, and what is neither becomes NULL."""
     names = exp.Array(expressions=[exp.convert(name) for name in piece_names(kind, edges)])
     # As texts they are the floats that they were: decimals would be rounded twice.
-    listed = exp.cast(exp.Array(expressions=[exp.convert(repr(edge)) for edge in edges]), "double[]")
-    number = _number(value)
+    texts = exp.Array(expressions=[exp.convert(str(edge)) for edge in edges])
+    listed = exp.cast(texts, "timestamp[]" if dated(edges) else "double[]")
+    number = _moment(value) if dated(edges) else _number(value)
     edge = exp.to_identifier("edge", quoted=True)
     below = exp.Lambda(this=exp.LTE(this=exp.Column(this=edge), expression=number.copy()), expressions=[edge.copy()])
     place = exp.Anonymous(this="len", expressions=[exp.Anonymous(this="list_filter", expressions=[listed, below])])
@@ -63,11 +64,21 @@ def piece_name(value: exp.Expr, kind: str, edges: Edges) -> exp.Expr:
     case = exp.Case().when(
         exp.Is(this=number.copy(), expression=exp.null()), exp.Case().when(known, value.copy()).else_(exp.null())
     )
-    return case.when(exp.IsNan(this=number.copy()), exp.null()).else_(piece)
+    return case.else_(piece) if dated(edges) else case.when(exp.IsNan(this=number.copy()), exp.null()).else_(piece)
 
 
 def _number(value: exp.Expr) -> exp.Expr:
     return exp.TryCast(this=value.copy(), to=exp.DataType.build("double"))
+
+
+_DATE = r"-?infinity|[0-9]{1,6}-[0-9]{1,2}-[0-9]{1,2}( \(BC\))?([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?)?"
+"""Texts of dates and times: a cast of DuckDB's reads more, and passes over zones without a word."""
+
+
+def _moment(value: exp.Expr) -> exp.Expr:
+    """Return the time that a text says, the midnight of a date; NULL if it says none, or one with a zone."""
+    known = exp.Anonymous(this="regexp_full_match", expressions=[value.copy(), exp.convert(_DATE)])
+    return exp.Case().when(known, exp.TryCast(this=value.copy(), to=exp.DataType.build("timestamp")))
 
 
 # ---- what a load asks for ----------------------------------------------------------------------------
@@ -103,10 +114,9 @@ def cut_types(store: Store, loaded: LoadRows, raw: exp.Query) -> LoadOptions:
         if name == store.state("example_type") or any(a.example and a.type == name for a in record.arguments):
             raise LoadError(f"{where}: the constants of {name} are the examples, which cannot be cut into pieces.")
         places = [i for i, t in enumerate(record.types) if t == name]
-        for i in places:
-            _check_kind(record.arguments[i].name, loaded.source, where)
+        dates = _are_dates({record.arguments[i].name for i in places}, loaded.source, wanted, where)
         if isinstance(wanted, int):
-            chosen[name] = _quantiles(store, rows, places, name, wanted, where)
+            chosen[name] = _quantiles(store, rows, places, name, wanted, where, dates=dates)
         else:
             chosen[name] = wanted
         if kind.bins != chosen[name]:
@@ -144,19 +154,47 @@ def _set_edges(store: Store, record: TypeRecord, edges: Edges) -> None:
     store.touch()
 
 
-def _check_kind(name: str, source: LoadSource, where: str) -> None:
-    """Refuse a column of dates, times or booleans: whether 2024 or 19723 is meant, the user must say."""
-    kind = source.columns.get(name, "VARCHAR")
-    if kind.startswith(("DATE", "TIME", "INTERVAL", "BOOLEAN", "UUID", "ENUM")):
+def _are_dates(names: Collection[str], source: LoadSource, wanted: int | Edges, where: str) -> bool | None:
+    """Return whether columns have dates, and not numbers; None if they have texts, which may be either. What is neither, or both, is refused."""
+    found: dict[bool, str] = {}
+    for name in sorted(names & source.columns.keys()):
+        # Objects of Python are texts in their column, and have kinds.
+        kinds = set(source.kind_of(name).split())
+        column_type = source.columns[name]
+        kind = column_type if column_type != "VARCHAR" else " and ".join(sorted(kinds)).upper()
+        if kinds & _UNCUT or column_type.startswith(("TIME WITH", "ENUM")) or column_type in ("TIME", "TIME_NS"):
+            raise LoadError(
+                f"{where}: the column {name!r} has type {kind}, which {Parameter('bins')} does not cut: load a query that makes {_remedy(kind, name)}."
+            )
+        for dates in {each == "time" for each in kinds if each == "time" or each in _NUMBERS}:
+            found[dates] = name
+            if not isinstance(wanted, int) and dates != dated(wanted):
+                remedy = f", or load a query that makes numbers of it, such as year({name})" if dates else ""
+                raise LoadError(
+                    f"{where}: the column {name!r} has {'dates' if dates else 'numbers'}, and {Parameter('bins')} cuts it at "
+                    f"{show_edges(wanted)}: give edges that are {'dates' if dates else 'numbers'}{remedy}."
+                )
+    if len(found) > 1:
         raise LoadError(
-            f"{where}: the column {name!r} has type {kind}, which {Parameter('bins')} does not cut: load a query that makes numbers of it, such as "
-            f"{_remedy(kind, name)}."
+            f"{where}: {found[False]!r} has numbers and {found[True]!r} has dates, which have no edges in common: give them two types with "
+            f"{Parameter('types')}."
         )
+    return next(iter(found), None)
+
+
+_UNCUT = frozenset(("boolean", "duration", "instant", "uuid"))
+"""Kinds of values (`catalog.values.column_kind`) that have no pieces."""
+
+_NUMBERS = frozenset(("integer", "float", "decimal"))
 
 
 def _remedy(kind: str, name: str) -> str:
-    function = "year" if kind.startswith(("DATE", "TIMESTAMP")) else "epoch"
-    return f"{name}::INTEGER" if kind.startswith(("BOOLEAN", "UUID", "ENUM")) else f"{function}({name})"
+    """Return what a query has to make of a column that is not cut, and how."""
+    if kind.startswith(("TIMESTAMP", "INSTANT")):
+        # Its dates depend on the place.
+        return f"dates of it in one zone, such as {name} AT TIME ZONE 'UTC'"
+    number = f"{name}::INTEGER" if kind.startswith(("BOOLEAN", "UUID", "ENUM")) else f"epoch({name})"
+    return f"numbers of it, such as {number}"
 
 
 def _check_others(store: Store, changed: Sequence[TypeRecord], predicate: str, role: str, where: str) -> None:
@@ -273,7 +311,7 @@ def _of_examples(store: Store, record: PredicateRecord, raw: exp.Query, examples
         key = column(f"a{places[0]}")
     else:
         raise LoadError(
-            f"{where}: {Parameter('bins_from')} names examples, and these rows have none: give the edges as numbers, {Parameter('bins', Written('{type: [10, 25]}'))}."
+            f"{where}: {Parameter('bins_from')} names examples, and these rows have none: give the edges, {Parameter('bins', Written('{type: [10, 25]}'))}."
         )
     chosen = exp.select(column("name")).from_(store.table(examples))
     return exp.select("*").from_(raw.subquery("every_row")).where(exp.In(this=key, query=chosen.subquery()))
@@ -303,16 +341,32 @@ def _as_table(names: Any) -> Any:
     return names
 
 
-def _quantiles(store: Store, rows: exp.Query, places: Sequence[int], kind: str, pieces: int, where: str) -> Edges:
-    """Return edges, each a number of the data, between which lie equally many rows of some columns, as far as ties allow."""
-    parts: list[exp.Query] = [
-        exp.select(named(_number(column(f"a{i}")), "number")).from_(rows.subquery("rows")) for i in places
-    ]
-    finite = exp.Anonymous(this="isfinite", expressions=[column("number")])
-    numbers = exp.select(column("number")).from_(union_all(parts).subquery("cells")).where(finite)
-    total = store.count(numbers.subquery("numbers"), f"count the numbers of {where}")
+def _quantiles(
+    store: Store, rows: exp.Query, places: Sequence[int], kind: str, pieces: int, where: str, *, dates: bool | None
+) -> Edges:
+    """Return edges, each a number or date of the data, between which lie equally many rows of some columns, as far as ties allow."""
+
+    def values(moments: bool) -> tuple[exp.Select, int]:
+        value = _moment if moments else _number
+        parts: list[exp.Query] = [
+            exp.select(named(value(column(f"a{i}")), "number")).from_(rows.subquery("rows")) for i in places
+        ]
+        finite: exp.Condition = exp.Anonymous(this="isfinite", expressions=[column("number")])
+        if moments:
+            # Edges have years of four digits.
+            low, high = (
+                exp.cast(exp.convert(end), "timestamp") for end in ("0001-01-01", "9999-12-31 23:59:59.999999")
+            )
+            finite = exp.Between(this=column("number"), low=low, high=high)
+        found = exp.select(column("number")).from_(union_all(parts).subquery("cells")).where(finite)
+        return found, store.count(found.subquery("numbers"), f"count the numbers of {where}")
+
+    numbers, total = values(bool(dates))
+    if not total and dates is None:
+        numbers, total = values(True)
     if not total:
-        raise LoadError(f"{where}: {kind} has no numbers that could be cut into pieces: give the edges as numbers.")
+        what = "dates" if dates else "numbers" if dates is False else "numbers or dates"
+        raise LoadError(f"{where}: {kind} has no {what} that could be cut into pieces: give the edges.")
     # The k-th edge is the number before which the k-th part of the rows lies.
     wanted = sorted({0, *(k * total // pieces for k in range(1, pieces))})
     order = exp.Order(expressions=[exp.Ordered(this=column("number"))])
@@ -320,26 +374,23 @@ def _quantiles(store: Store, rows: exp.Query, places: Sequence[int], kind: str, 
     ranked = exp.select(column("number"), named(place, "place")).from_(numbers.subquery("numbers"))
     at = exp.In(this=column("place"), expressions=[integer(k) for k in wanted])
     query = exp.select(column("number"), named(star_count(), "times")).from_(ranked.subquery("ranked")).where(at)
-    found = [float(row["number"]) for row in store.rows(query.group_by(column("number")), f"find quantiles of {where}")]
+    found = as_edges(
+        sorted(row["number"] for row in store.rows(query.group_by(column("number")), f"find quantiles of {where}"))
+    )
     # Nothing lies below the least number.
-    edges = as_edges(sorted(found)[1:])
+    edges = found[1:]
     if not edges:
         raise LoadError(
-            f"{where}: {kind} would have one piece, as the rows that choose its edges have {piece_text(found[0])} alone, or nearly so: give "
-            f"the edges as numbers, or leave {Parameter('bins')} out."
+            f"{where}: {kind} would have one piece, as the rows that choose its edges have {show_edges(found[:1])} alone, or nearly so: give "
+            f"the edges, or leave {Parameter('bins')} out."
         )
     if len(edges) + 1 < pieces:
         warn(
-            f"{where}: {kind} has {counted(len(edges) + 1, 'piece')}, not {pieces}: equal numbers are not parted, and several quantiles are "
-            "the same number.",
+            f"{where}: {kind} has {counted(len(edges) + 1, 'piece')}, not {pieces}: equal {(what := 'dates' if dated(edges) else 'numbers')} are not parted, and several quantiles "
+            f"are the same {what[:-1]}.",
             LoadWarning,
         )
     return edges
-
-
-def piece_text(number: float) -> str:
-    """Return a number as messages have it."""
-    return show_edges((number,))
 
 
 # ---- what models declare -----------------------------------------------------------------------------
@@ -380,9 +431,22 @@ def check_pieces(record: TypeRecord, constants: Iterable[str], who: str) -> None
     for constant in sorted(constants):
         if constant in names:
             continue
-        try:
-            number = float(constant)
-            remedy = "correct it" if math.isnan(number) else f'write "{piece_of(record.type, record.bins, number)}"'
-        except ValueError:
-            remedy = f"its pieces are {shortened(', '.join(piece_names(record.type, record.bins)), 120)}"
-        raise CatalogError(f"{who} {constant!r} of {record.type}, whose numbers are cut into pieces: {remedy}.")
+        edges, kind = record.bins, record.type
+        value = parsed_date(constant) if dated(edges) else _parsed_number(constant)
+        if value is None:
+            remedy = f"its pieces are {shortened(', '.join(piece_names(kind, edges)), 120)}"
+        elif isinstance(value, float) and math.isnan(value):
+            remedy = "correct it"
+        else:
+            remedy = f'write "{piece_of(kind, edges, value)}"'
+        raise CatalogError(
+            f"{who} {constant!r} of {record.type}, whose {'dates' if dated(edges) else 'numbers'} are cut into pieces: {remedy}."
+        )
+
+
+def _parsed_number(text: str) -> float | None:
+    """Return the number that a text says, None if it says none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None

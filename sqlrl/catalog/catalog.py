@@ -69,6 +69,7 @@ class Catalog:
     def load(self, predicate: str, source: Any, *, append: bool = False, **given: Any) -> None:
         """Load or append the facts of a predicate (`given`: LoadOptions); a LoadError lists all faults and the remedy, and changes nothing."""
         options = checked_options(predicate, LoadOptions(**given))
+        self.store.dropped = 0
         with enough_memory(f"loading {predicate}"), self.store.writing():
             known = self.store.types()
             if isinstance(source, ServerFiles):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from sqlrl.catalog.similar_names import warn_of_spellings
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, join, named, star_count, union_all
 from sqlrl.errors import DoubleQuoted, LoadError, Parameter
+from sqlrl.logic.bins import dated
 from sqlrl.wording import counted
 
 ROW = "row"
@@ -129,17 +131,45 @@ class SourceRows:
     text: exp.Query  # all of them, as text in the order of the source, with their numbers in the column `ROW`
     numeric: Mapping[str, TypeRecord]  # the types of keys whose constants are numbers, or pieces of them
     null: str = "NULL"  # what messages call NULL
+    distinct: bool = False  # whether equal rows are dropped, so that only contradictions are faults
 
 
-def check_rows(store: Store, storage: str, rows: SourceRows, sizes: Sequence[int]) -> int:
+def check_repeated(store: Store, rows: SourceRows) -> bool:
+    """Refuse rows that repeat others, before they are encoded; return whether it is known that no two have one key."""
+    if not rows.keys:
+        return False
+    texts = rows.text.subquery("raw")
+    counts = [named(star_count(), "all rows"), named(_distinct_keys(texts, rows.keys, []), "keys")]
+    (row,) = store.rows(exp.select(*counts).from_(texts), f"look for duplicates of {rows.where}")
+    if row["keys"] == row["all rows"]:
+        # Two texts may be one number.
+        return not rows.numeric
+    with _constants(store, rows) as every:
+        strange: list[exp.Condition] = [exp.Is(this=column(k), expression=exp.null()) for k in rows.keys]
+        strange += [check.condition for check in _value_checks(rows.extra)]
+        # What else is wrong `check_rows` tells before.
+        others = exp.select("*").from_(every.copy()).where(exp.or_(*strange))
+        faults = (
+            [] if store.count(others.subquery("others"), "look for other faults") else _repetitions(store, rows, every)
+        )
+    if faults:
+        raise _faulty(rows, faults)
+    return False
+
+
+def _faulty(rows: SourceRows, faults: Sequence[str]) -> LoadError:
+    return LoadError(f"{rows.where}: " + "\n  ".join(faults))
+
+
+def check_rows(store: Store, storage: str, rows: SourceRows, sizes: Sequence[int], *, unique: bool = False) -> int:
     """Check keys, repetitions, contradictions, probabilities and values of rows, and return their number; a LoadError lists all faults."""
-    # Of keys that are ids `sizes` has how many there are: then a row's key packs into one integer.
+    # Of keys that are ids `sizes` has how many there are: then a row's key packs into one integer. Those that are `unique` need no count.
     faults: list[str] = []
     table, keys = store.table(storage), rows.keys
     counts = [named(exp.Count(this=column(k)), k) for k in keys]
     checks = _value_checks(rows.extra)
     counts += [named(exp.Anonymous(this="count_if", expressions=[x.condition]), x.what) for x in checks]
-    counts.append(named(_distinct_keys(table, keys, sizes), "keys"))
+    counts.append(named(star_count() if unique else _distinct_keys(table, keys, sizes), "keys"))
     query = exp.select(named(exp.Count(this=exp.Star()), "all rows"), *counts).from_(table)
     (row,) = store.rows(query, f"check {rows.where}")
     for key in keys:
@@ -154,14 +184,15 @@ def check_rows(store: Store, storage: str, rows: SourceRows, sizes: Sequence[int
                 f"{remedy.format('it' if number == 1 else 'them')}"
             )
     if not faults and row["keys"] < row["all rows"]:
-        faults += _repetitions(store, rows, table)
+        with _constants(store, rows) as every:
+            faults += _repetitions(store, rows, every)
     if faults:
-        raise LoadError(f"{rows.where}: " + "\n  ".join(faults))
+        raise _faulty(rows, faults)
     return int(row["all rows"])
 
 
 def _missing(store: Store, rows: SourceRows, key: str, number: int) -> list[str]:
-    """Describe the rows without a constant: those with NULL and, of a type of numbers, those with what is no number."""
+    """Describe the rows without a constant: those with NULL and, of a type of numbers or dates, those with what is none."""
     raw, kind = rows.text, rows.numeric.get(key)
     empty: exp.Condition = exp.Is(this=column(key), expression=exp.null())
     texts: list[str] = []
@@ -171,10 +202,10 @@ def _missing(store: Store, rows: SourceRows, key: str, number: int) -> list[str]
         others = _count_rows(store, raw, strange)
         if others:
             query = exp.select(column(key)).from_(raw.subquery("raw")).where(strange)
-            shown = store.rows(query.limit(1), "find what is no number")[0][key]
-            verb = "has" if others == 1 else "have"
+            shown = store.rows(query.limit(1), "find what is no number or date")[0][key]
+            verb, what = "has" if others == 1 else "have", "date" if dated(kind.bins) else "number"
             texts.append(
-                f"{counted(others, 'row')} {verb} an {_word(key)} that is no number, such as {_cut(shown)!r}"
+                f"{counted(others, 'row')} {verb} an {_word(key)} that is no {what}, such as {_cut(shown)!r}"
                 f"{row_numbers(store, raw, strange)}: correct or remove {'it' if others == 1 else 'them'}."
             )
     number = nulls or (0 if texts else number)
@@ -246,8 +277,8 @@ def _word(key: str) -> str:
     return "the example" if key == "example" else f"argument {int(key[1:]) + 1}"
 
 
-def _distinct_keys(table: exp.Table, keys: Sequence[str], sizes: Sequence[int]) -> exp.Expr:
-    """Return how many keys the rows of a table have; one where there are no columns of keys."""
+def _distinct_keys(table: exp.Table | exp.Subquery, keys: Sequence[str], sizes: Sequence[int]) -> exp.Expr:
+    """Return how many keys the rows of a table have, of texts by their hashes, perhaps fewer; one where there are no columns of keys."""
     if not keys:
         return exp.convert(1)
     table = table.copy()
@@ -262,8 +293,13 @@ def _distinct_keys(table: exp.Table, keys: Sequence[str], sizes: Sequence[int]) 
             )
         distinct = exp.select(named(packed, "k")).from_(table).distinct()
     else:
-        distinct = exp.select(*[column(k) for k in keys]).from_(table).distinct()
+        distinct = exp.select(named(_hash(keys), "k")).from_(table).distinct()
     return exp.select(star_count()).from_(distinct.subquery("keys")).subquery()
+
+
+def _hash(keys: Sequence[str]) -> exp.Expr:
+    """Return a number of 64 bits that rows of equal keys share, and others hardly ever."""
+    return exp.Anonymous(this="hash", expressions=[column(k) for k in keys])
 
 
 def number_rows(raw: exp.Query) -> exp.Select:
@@ -283,42 +319,69 @@ def row_numbers(store: Store, raw: exp.Query | None, condition: exp.Condition) -
     return f" (row{'' if len(found) == 1 else 's'} {', '.join(found)})" if found else ""
 
 
-def _repetitions(store: Store, source: SourceRows, table: exp.Table) -> list[str]:
-    """Describe the first facts that contradict each other, and the first that occur more than once."""
-    keys, values, numeric = source.keys, source.extra, source.numeric
+@contextmanager
+def _constants(store: Store, source: SourceRows) -> Iterator[exp.Table | exp.Subquery]:
+    """Make rows with the constants that their texts name, the columns beside the keys, and their numbers."""
     # Numbers are equal by what they say, 1 and 1.0, and by the piece in which they lie.
-    names = [named(constant_name(column(k), numeric[k]) if k in numeric else column(k), k) for k in keys]
-    numbered = (
-        exp.select(*names, *map(column, values), column(ROW)).from_(source.text.subquery("raw")).subquery("numbered")
-    )
+    numeric = source.numeric
+    names = [named(constant_name(column(k), numeric[k]) if k in numeric else column(k), k) for k in source.keys]
+    rows = exp.select(*names, *map(column, (*source.extra, ROW))).from_(source.text.subquery("raw"))
+    if not numeric:
+        yield rows.subquery("every_row")
+        return
+    # Names of numbers are costly, and are read several times.
+    table = store.free_name("constants", "rows")
+    store.create(table, rows, f"read the constants of {source.where}")
+    yield store.table(table)
+    store.drop(table)
+
+
+def _repetitions(store: Store, source: SourceRows, every: exp.Table | exp.Subquery) -> list[str]:
+    """Describe the first facts that contradict each other, and the first that occur more than once, among rows with constants."""
+    keys, values = source.keys, source.extra
+    rows = exp.select("*").from_(every.copy())
+    if keys:
+        # Few rows repeat others, as a rule: only those are grouped by their texts.
+        more = exp.GT(this=star_count(), expression=exp.convert(1))
+        hashes = exp.select(named(_hash(keys), "k")).from_(every.copy())
+        again = exp.select(column("k")).from_(hashes.subquery("hashes")).group_by(column("k")).having(more)
+        rows = rows.where(exp.In(this=_hash(keys), query=again.subquery()))
+    repeated = store.free_name("repeated", "rows")
+    store.create(repeated, rows, f"find rows of {source.where} that repeat others")
+    numbered = store.table(repeated)
     faults = _contradictions(store, numbered, keys, values) if values else []
-    rows = store.count(table, "count the rows")
-    columns = map(column, (*keys, *values)) if keys or values else [exp.Star()]
-    distinct = exp.select(*columns).from_(table.copy()).distinct().subquery("distinct_rows")
-    if store.count(distinct, "look for equal rows") == rows:
-        return faults  # those that were equal are dropped
-    outputs = [
-        *[column(k) for k in keys],
-        named(exp.Count(this=exp.Star()), "times"),
-        named(exp.Min(this=column("row")), "first"),
-        named(exp.Max(this=column("row")), "last"),
-    ]
-    query = exp.select(*outputs).from_(numbered).order_by(column("first")).limit(_SHOWN)
-    if keys or values:
-        query = query.group_by(*[column(c) for c in (*keys, *values)])
-    repeated = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1))
-    texts = [
-        f"({', '.join(str(row[k]) for k in keys)}) occurs {row['times']} times (rows {row['first']} and {row['last']})"
-        for row in store.rows(query.having(repeated), "find the duplicates")
-    ]
-    if texts:
-        faults.append(
-            f"duplicate facts: {'; '.join(texts)}: remove them or pass {Parameter('duplicates', DoubleQuoted('drop'))}."
-        )
+    if not source.distinct:
+        faults += _duplicates(store, numbered, keys, values)
+    store.drop(repeated)
     return faults
 
 
-def _contradictions(store: Store, numbered: exp.Subquery, keys: Sequence[str], extra: Collection[str]) -> list[str]:
+def _duplicates(store: Store, numbered: exp.Table, keys: Sequence[str], values: Sequence[str]) -> list[str]:
+    """Describe the first facts that occur more than once, and say how many rows are too many."""
+    outputs = [
+        *[column(k) for k in keys],
+        named(star_count(), "times"),
+        named(exp.Min(this=column(ROW)), "first"),
+        named(exp.Max(this=column(ROW)), "last"),
+    ]
+    query = exp.select(*outputs).from_(numbered.copy())
+    if keys or values:
+        query = query.group_by(*[column(c) for c in (*keys, *values)])
+    groups = query.having(exp.GT(this=star_count(), expression=exp.convert(1))).subquery("groups")
+    total = exp.func("sum", exp.Sub(this=column("times"), expression=exp.convert(1)))
+    (all_rows,) = store.rows(exp.select(named(total, "more")).from_(groups), "count the duplicates")
+    if not all_rows["more"]:
+        return []
+    shown = exp.select("*").from_(groups.copy()).order_by(column("first")).limit(_SHOWN)
+    texts = [
+        f"({', '.join(str(row[k]) for k in keys)}) occurs {row['times']} times (rows {row['first']} and {row['last']})"
+        for row in store.rows(shown, "find the duplicates")
+    ]
+    remedy = f"remove them or pass {Parameter('duplicates', DoubleQuoted('drop'))}, which drops {counted(int(all_rows['more']), 'row')}"
+    return [f"duplicate facts: {'; '.join(texts)}: {remedy}."]
+
+
+def _contradictions(store: Store, numbered: exp.Table, keys: Sequence[str], extra: Collection[str]) -> list[str]:
     """Describe facts with two truths, probabilities or values: a row of each."""
     # Of soft evidence a probability of 0 or 1 is a truth, any other one log-odds.
     odds = exp.Case().when(column("truth"), exp.cast(exp.convert("inf"), "double"))
@@ -350,9 +413,11 @@ def _contradictions(store: Store, numbered: exp.Subquery, keys: Sequence[str], e
     return [f"contradictory facts: {'; '.join(texts)}: remove one of each."] if texts else []
 
 
-def drop_duplicates(store: Store, storage: str) -> None:
-    """Keep one of each set of equal rows; rows that contradict each other stay and are found by `check_rows`."""
+def drop_duplicates(store: Store, storage: str) -> int:
+    """Keep one of each set of equal rows, and return how many go; rows that contradict each other stay and are found by `check_rows`."""
+    before = store.count(store.table(storage), f"count the rows of {storage}")
     store.create(storage, exp.select("*").from_(store.table(storage)).distinct(), f"drop duplicates of {storage}")
+    return before - store.count(store.table(storage), f"count the rows of {storage}")
 
 
 def without_nulls(raw: exp.Query, keys: Sequence[str]) -> exp.Select:

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlrl.catalog.integrity import check_state, damaged, is_object, kept_json
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, Parameter
-from sqlrl.logic.bins import Edges, edges_fault
+from sqlrl.logic.bins import Edges, as_edges, edges_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class TypeRecord:
     @property
     def bins(self) -> Edges:
         """Where its numbers are cut into pieces; none if they are not."""
-        return () if self.edges is None else tuple(map(float, json.loads(self.edges)))
+        return () if self.edges is None else as_edges(json.loads(self.edges))
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,17 +54,17 @@ def append(store: Store, predicate: str, source: Any, options: LoadOptions) -> N
         raw = raw_query(opened, mapped, options) if not opened.nothing else empty_rows(len(record.types), base.example)
         before = before_append(store)
         again = opened.kind not in ("relation", "object")
-        fingerprint = opened.fingerprint or (
-            table_fingerprint(store.engine, opened.table, opened.columns) if again else ""
-        )
         rows = LoadRows(
-            record, raw, opened, options.role, fingerprint, options, base.example, mapped.extra, mapped.value
+            record, raw, opened, options.role, opened.fingerprint, options, base.example, mapped.extra, mapped.value
         )
         added = write_rows(store, rows, again=reads_alike(opened))
         if not added.rows and options.empty == "error":
             raise LoadError(
                 f"{where}: there are no rows; pass {Parameter('empty', DoubleQuoted('allow'))} if it has no facts."
             )
+        if again and not opened.fingerprint:
+            # After what may be refused, since it takes as long as reading.
+            added = replace(added, fingerprint=table_fingerprint(store.engine, opened.table, opened.columns))
         note_append(store, before, _add(store, base, added, where))
 
 
@@ -176,13 +176,15 @@ def _repeated(store: Store, record: PredicateRecord, base: SourceRecord, added: 
                 f"them before, with {removing}."
             )
         raise LoadError(
-            f"{where}: duplicate facts: {', '.join(shown)}{more}, which are there already: remove them or pass {Parameter('duplicates', DoubleQuoted('drop'))}."
+            f"{where}: duplicate facts: {', '.join(shown)}{more}, which are there already: remove them or pass {Parameter('duplicates', DoubleQuoted('drop'))}, which "
+            f"drops {counted(len(found), 'row')}."
         )
     if found:
         there = (
             exp.select(integer(1)).from_(store.table(base.storage, "o")).where(equal_columns(keys, "o", added.storage))
         )
         _delete(store, added.storage, exp.Exists(this=there))
+        store.dropped += len(found)
     return len(found)
 
 

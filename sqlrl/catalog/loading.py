@@ -16,6 +16,7 @@ from sqlrl.catalog.delimited import is_delimited
 from sqlrl.catalog.encoding import (
     ROW,
     SourceRows,
+    check_repeated,
     check_rows,
     drop_duplicates,
     encode,
@@ -203,16 +204,17 @@ def _read(
     raw = raw_query(source, mapped, options) if not source.nothing else empty_rows(len(record.arguments), example)
     # A relation cannot be read again, and running it a second time may be costly: its rows are taken as they were stored.
     again = not source.nothing and source.kind != "relation"
-    fingerprint = source.fingerprint or (table_fingerprint(store.engine, source.table, source.columns) if again else "")
-    rows = LoadRows(record, raw, source, options.role, fingerprint, options, example, mapped.extra, mapped.value)
+    rows = LoadRows(record, raw, source, options.role, source.fingerprint, options, example, mapped.extra, mapped.value)
     loaded = write_rows(store, rows, again=reads_alike(source))
     if not loaded.rows and options.empty == "error":
         raise LoadError(
             f"{record.predicate} from {source.label}: there are no rows; pass {Parameter('empty', DoubleQuoted('allow'))} if it has no facts."
         )
-    if fingerprint:
+    if source.fingerprint:
         return loaded
-    return replace(loaded, fingerprint=table_fingerprint(store.engine, store.table(loaded.storage)))
+    # It takes as long as half the load, and rows may be refused.
+    columns = (source.table, source.columns) if again else (store.table(loaded.storage), None)
+    return replace(loaded, fingerprint=table_fingerprint(store.engine, *columns))
 
 
 def reads_alike(source: LoadSource) -> bool:
@@ -246,22 +248,34 @@ def write_rows(store: Store, rows: LoadRows, *, again: bool = True) -> SourceRec
     if numbered:
         raw = _present(store, raw, needed, where)
     options = cut_types(store, rows, raw)
+    null, drops = "an empty field" if source.delimited else "NULL", options.duplicates == "drop"
+    checked = SourceRows(
+        where, keys, extra, raw if numbered else number_rows(raw), _numeric(store, record), null, drops
+    )
+    # What costs the most comes after what may be refused.
+    unique = known and not drops and check_repeated(store, checked)
+    dropped = 0
     if known:
         _encode(store, raw, storage, record, extra, example, options.kinds)
-    elif options.duplicates == "drop" or numbered:
+    elif drops or numbered:
         # Messages number the rows of the source: those stay until they are checked, and what is kept knows its number.
         storage = store.free_name("staged", record.predicate)
-        kept = first_rows(raw, [*keys, *extra], numbered=numbered) if options.duplicates == "drop" else raw
+        kept = first_rows(raw, [*keys, *extra], numbered=numbered) if drops else raw
         store.create(storage, kept, f"drop rows of {where}")
+        if drops:
+            dropped = store.count(raw.subquery("rows"), f"count the rows of {where}")
+            dropped -= store.count(store.table(storage), f"count the rows of {where} that are kept")
     else:
         assert staged is not None, "what has no types is staged"
         storage = staged
-    if options.duplicates == "drop" and known:
-        drop_duplicates(store, storage)
+    if drops and known:
+        dropped = drop_duplicates(store, storage)
     sizes = _sizes(store, record, example) if known else []
-    numeric, null = _numeric(store, record), "an empty field" if source.delimited else "NULL"
-    checked = SourceRows(where, keys, extra, raw if numbered else number_rows(raw), numeric, null)
-    number = check_rows(store, storage, checked, sizes)
+    # The types may be new, and some are of numbers.
+    checked = replace(checked, numeric=_numeric(store, record))
+    number = check_rows(store, storage, checked, sizes, unique=unique)
+    if drops:
+        _tell_dropped(store, where, dropped)
     loaded = SourceRecord(
         record.predicate,
         role,
@@ -289,6 +303,12 @@ def _present(store: Store, raw: exp.Query, keys: Sequence[str], where: str) -> e
     number -= store.count(kept.subquery("kept"), f"count the rows of {where} without NULL")
     logger.info("%s: %s with NULL dropped", where, counted(number, "row"))
     return kept
+
+
+def _tell_dropped(store: Store, where: str, dropped: int) -> None:
+    """Count rows that were left out, since they repeat others."""
+    store.dropped += dropped
+    logger.info("%s: %s dropped", where, counted(dropped, "duplicate row"))
 
 
 def _encode(
@@ -464,7 +484,7 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
         drop_duplicates(store, storage)
     keys, where = key_columns(len(record.arguments), example), f"{record.predicate} from {source.source}"
     numbers = raw if numbered else number_rows(raw)
-    checked = SourceRows(where, keys, source.extra, numbers, _numeric(store, record))
+    checked = SourceRows(where, keys, source.extra, numbers, _numeric(store, record), distinct=dropped)
     rows = check_rows(store, storage, checked, _sizes(store, record, example))
     text = replace(options, kinds=tuple(kinds)).to_json()
     encoded = replace(source, storage=storage, staged=False, example=example, rows=rows, options=text)

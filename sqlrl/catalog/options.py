@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import numpy as np
 from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.image import PartRecord, SourceRecord
 from sqlrl.catalog.integrity import are_texts, is_number, is_object, kept_json
+from sqlrl.catalog.values import text_of
 from sqlrl.errors import LoadError, Parameter, Phrase, Written
+from sqlrl.logic.bins import edges_fault
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import is_identifier
 from sqlrl.wording import shortened
@@ -45,7 +48,7 @@ class LoadOptions:
     # Those that `load_evidence`, or `load` from a list, read together.
     files: Sequence[str] = ()
     # Kept as edges by type.
-    bins: Mapping[str | int, int | Sequence[float] | Model] | Model | None = None
+    bins: Mapping[str | int, int | Sequence[float | str | date] | Model] | Model | None = None
     bins_from: Any = None
     # Of the values of each argument (`catalog.values.column_kind`), separated by blanks.
     kinds: Sequence[str] = ()
@@ -99,10 +102,10 @@ def _are_columns(value: Any) -> bool:
 
 
 def _are_bins(value: Any) -> bool:
-    """Tell whether a value of JSON says how numbers are cut."""
+    """Tell whether a value of JSON says how numbers or dates are cut."""
     if not isinstance(value, dict):
         return value is None or is_number(value)
-    return all(is_number(x) or (isinstance(x, list) and all(map(is_number, x))) for x in value.values())
+    return all(is_number(x) or (isinstance(x, list) and edges_fault(x) is None) for x in value.values())
 
 
 def _is_text(value: Any) -> bool:
@@ -221,7 +224,7 @@ def _plain(predicate: str, options: LoadOptions) -> LoadOptions:
     return replace(options, **plain)
 
 
-def _bins(predicate: str, bins: Any) -> dict[str | int, int | tuple[float, ...] | Model] | Model | None:
+def _bins(predicate: str, bins: Any) -> dict[str | int, int | tuple[Any, ...] | Model] | Model | None:
     """Return numbers of pieces, edges and models by what names their type, with plain numbers."""
     if bins is None or isinstance(bins, Model):
         return bins
@@ -233,14 +236,21 @@ def _bins(predicate: str, bins: Any) -> dict[str | int, int | tuple[float, ...] 
     return {_column(predicate, "bins", key): _pieces(predicate, key, value) for key, value in bins.items()}
 
 
-def _pieces(predicate: str, key: object, value: Any) -> int | tuple[float, ...] | Model:
+def _pieces(predicate: str, key: object, value: Any) -> int | tuple[Any, ...] | Model:
     """Return a number of pieces, edges or a model as plain values."""
     if isinstance(value, Model):
         return value
     if isinstance(value, _WHOLE) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | Set):
-        return tuple(x.item() if isinstance(x, np.generic) else x for x in value)
+        return tuple(
+            (str(x) if np.isnat(x) else text_of(x))
+            if isinstance(x, np.datetime64)
+            else x.item()
+            if isinstance(x, np.generic)
+            else x
+            for x in value
+        )
     raise LoadError(
         f"{predicate}: {Parameter('bins', {key: Written(shortened(repr(value), 80))})} must be a whole number of pieces, a list of edges, or a model."
     )

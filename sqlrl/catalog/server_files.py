@@ -132,6 +132,8 @@ def load_files(store: Store, predicate: str, source: ServerFiles, options: LoadO
             before = _known(store, wanted)
             encoded = work.encode(wanted, tally, before)
             _check(where, wanted, tally, encoded)
+            if options.duplicates == "drop":
+                store.dropped += (tally.kept_rows if wanted.complete else tally.rows) - encoded.rows
             work.finish()
         _take_names(store, storage, wanted, encoded, kinds, server.spark.dictionary)
         loaded = SourceRecord(

@@ -73,6 +73,8 @@ class Store:
         # Called at the end of a transaction with the tables and views made in it, unless nobody can see them yet (`engine.unseen`).
         self._on_created = on_created
         self._created: set[str] = set()
+        # How many rows the last load has left out, since they repeat others.
+        self.dropped = 0
         self._verbs = 0
         self._inside = False
         # Unless nobody else can write records (`engine.private`), the image is held against the tables once in a transaction, and once in a

@@ -82,7 +82,7 @@ InBins = Annotated[
     option(
         "--bins",
         "TYPE=N",
-        "Cut the numbers of a type into N pieces of equally many rows, or at edges (price=10:25:40), or as a model file says; repeatable.",
+        "Cut the numbers or dates of a type into N pieces of equally many rows, or at edges (price=10:25:40, day=2024-01-31:2024-06-30), or as a model file says; repeatable.",
     ),
 ]
 BinsFrom = Annotated[
@@ -146,18 +146,19 @@ class FactOptions:
                 raise typer.BadParameter(f"--numeric {name}: the types that --types names are {', '.join(types)}")
             db.load(numeric=[name])
 
-    def _bins(self, *, trusted: bool) -> Mapping[Any, int | Sequence[float] | Model] | Model | None:
+    def _bins(self, *, trusted: bool) -> Mapping[Any, int | Sequence[float | str] | Model] | Model | None:
         """Return where types are cut into pieces."""
-        found: dict[str, int | Sequence[float] | Model] = {}
+        found: dict[str, int | Sequence[float | str] | Model] = {}
         for text in self.bins or ():
-            name, sign, wanted = text.partition("=")
-            if not sign:
+            if "=" not in text:
                 from sqlrl.cli.inputs import read_model
 
                 if len(self.bins or ()) > 1:
                     raise typer.BadParameter(f"--bins {text}: a model says all edges, leave the others out")
                 return read_model(text, trusted=trusted)
-            found[name] = _pieces(text, wanted)
+            name, wanted = _pieces(text)
+            if found.setdefault(name, wanted) is not wanted:
+                raise typer.BadParameter(f"--bins names {name} twice")
         return found or None
 
     def load_all(self, db: Database, folder: Path, bias: Path | None, *, duplicates: Duplicates, empty: Empty) -> None:
@@ -225,15 +226,16 @@ class FactOptions:
                 db.scope(predicate, self.scope)
 
 
-def _pieces(text: str, wanted: str) -> int | list[float]:
-    """Return a number of pieces, or edges between colons."""
+def _pieces(text: str) -> tuple[str, int | list[float] | list[str]]:
+    """Return a type, and its number of pieces or its edges."""
+    from sqlrl.logic.bins import read_bins
+
     try:
-        if ":" not in wanted:
-            return int(wanted)
-        return [float(edge) for edge in wanted.split(":") if edge]
+        return read_bins(text)
     except ValueError as error:
         raise typer.BadParameter(
-            f"--bins takes TYPE=N for a number of pieces, TYPE=10:25:40 for edges (10: for one), or the file of a model, not {text!r}"
+            f"--bins takes TYPE=N for a number of pieces, TYPE=10:25:40 for edges (10: for one), TYPE=2024-01-31:2024-06-30 for dates, or the "
+            f"file of a model, not {text!r}"
         ) from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
@@ -261,7 +262,7 @@ class Database(Helpful):
         header: bool = ...,
         delimiter: str | None = ...,
         quote: str = ...,
-        bins: Mapping[str | int, int | Sequence[float] | Model] | Model | None = ...,
+        bins: Mapping[str | int, int | Sequence[float | str | date] | Model] | Model | None = ...,
         local: Mapping[str, bool | None] | None = ...,
         numeric: Iterable[str] = ...,
     ) -> list[str]: ...
@@ -289,7 +290,7 @@ class Database(Helpful):
         header: bool = ...,
         delimiter: str | None = ...,
         quote: str = ...,
-        bins: Mapping[str | int, int | Sequence[float] | Model] | Model | None = ...,
+        bins: Mapping[str | int, int | Sequence[float | str | date] | Model] | Model | None = ...,
         bins_from: Any = ...,
         local: Mapping[str, bool | None] | None = ...,
         numeric: Iterable[str] = ...,
@@ -318,7 +319,7 @@ class Database(Helpful):
         header: bool = True,
         delimiter: str | None = None,
         quote: str = '"',
-        bins: Mapping[str | int, int | Sequence[float] | Model] | Model | None = None,
+        bins: Mapping[str | int, int | Sequence[float | str | date] | Model] | Model | None = None,
         bins_from: Any = None,
         local: Mapping[str, bool | None] | None = None,
         numeric: Iterable[str] = (),
@@ -382,10 +383,10 @@ class Database(Helpful):
         quote : str
             What encloses fields of a CSV file that hold a delimiter, one character; "" if there is none.
         bins : mapping or Model, optional
-            Types of numbers to cut into pieces, each by its name, or a column or position (from 0) of an argument that has it. A whole
-            number is how many pieces: each has equally many of the rows, as far as equal numbers allow. A list has the edges between the
-            pieces; a model, here or for a type, those that it was learned with. The constants are the pieces, named as in `price[10,25)`,
-            `price(-inf,10)` and `price[90,inf)`, which hold whatever lies outside. A type stays cut: all data of it are, also those of
+            Types of numbers or dates to cut into pieces, each by its name, or a column or position (from 0) of an argument that has it. A
+            whole number is how many pieces: each has equally many of the rows, as far as equal values allow. A list has the edges between the
+            pieces, numbers or dates (also as ISO texts); a model, here or for a type, those that it was learned with. The constants are the pieces, named as in `price[10,25)`,
+            `price(-inf,10)`, `price[90,inf)` and `day[2024-01-31,2024-06-30)`, which hold whatever lies outside. A type stays cut: all data of it are, also those of
             other predicates, scopes and evidence, and models that are learned from them have its edges. To cut otherwise, load again
             all its facts with `bins`.
         bins_from : list of names, query, relation or frame, optional
@@ -427,7 +428,7 @@ class Database(Helpful):
         (['Friends(person, person)', 'Smokes(person)'], [1, 2])
         >>> db.load("Smokes", [("Anna",), ("Anna",)], types=["person"])
         Traceback (most recent call last):
-        sqlrl.errors.LoadError: Smokes from the tuples: duplicate facts: (Anna) occurs 2 times (rows 1 and 2): remove them or pass duplicates="drop".
+        sqlrl.errors.LoadError: Smokes from the tuples: duplicate facts: (Anna) occurs 2 times (rows 1 and 2): remove them or pass duplicates="drop", which drops 1 row.
         >>> db.load("Price", [("a", 5), ("b", 17.5), ("c", 30), ("d", 99)], types=["item", "price"], bins={"price": 2})
         >>> db.sql("from sqlrl.named_Price").fetchall()[1:3]
         [('b', 'price(-inf,30)'), ('c', 'price[30,inf)')]

@@ -13,6 +13,7 @@ from sqlrl.catalog.options import LoadOptions
 from sqlrl.errors import InputError
 from sqlrl.logic.psl import SoftModel
 from sqlrl.training.session import Session
+from sqlrl.wording import counted
 
 MODES = ("replace", "append", "remove", "view")
 _OF_ONE = ("remove", "view")
@@ -108,6 +109,9 @@ def _one(session: Session, predicate: Any, source: Any, mode: str, options: Mapp
             **{**options, "constants": {} if constants is None else constants},
             append=mode == "append",
         )
+    dropped = session.catalog.store.dropped
+    if dropped:
+        session.console.message(f"{predicate}: {counted(dropped, 'duplicate row')} dropped")
     return None
 
 

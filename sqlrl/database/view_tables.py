@@ -18,7 +18,7 @@ from sqlrl.catalog.views import unique_name
 from sqlrl.engine.nodes import cast, column, integer, named, table, union_all
 from sqlrl.errors import InputError, Parameter, Phrase, UnsupportedError, Written
 from sqlrl.ground.program import Program
-from sqlrl.logic.bins import piece_names
+from sqlrl.logic.bins import dated, piece_names
 from sqlrl.plan.number_names import NumberName, exact_number, not_nan, number_name
 from sqlrl.plan.plain_tables import Constants, PlainData, PlainLayout, PlainPredicate, PlainTable, text
 from sqlrl.plan.view_options import SQLOptions
@@ -307,11 +307,30 @@ class ViewTables:
 
     def _bin(self, value: exp.Column, record: TypeRecord) -> exp.Expression:
         """Return the bin of a number."""
+        if dated(record.bins):
+            return self._bin_of_dates(value, record)
         number, names = cast(value.copy(), "DOUBLE"), piece_names(record.type, record.bins)
         piece = exp.Case().when(exp.Is(this=value.copy(), expression=exp.null()), exp.null())
-        for edge, name in zip(record.bins, names, strict=False):
+        for edge, name in zip(map(float, record.bins), names, strict=False):
             below = exp.LT(this=number.copy(), expression=exact_number(edge, self.dialect))
             piece = piece.when(below, text(name))
+        return piece.else_(text(names[-1]))
+
+    def _bin_of_dates(self, value: exp.Column, record: TypeRecord) -> exp.Expression:
+        """Return the bin of a date or time."""
+        if self.dialect == "sqlite":
+            # Its dates are texts, which have the order of time: 12:00 comes before 12:00:00, so that edges end as early as they can.
+            plain = exp.Trim(this=cast(value.copy(), "TEXT"))
+            moment: exp.Expression = exp.Anonymous(this="replace", expressions=[plain, text("T"), text(" ")])
+            edges: list[exp.Expression] = [text(str(edge).removesuffix(":00")) for edge in record.bins]
+        else:
+            # Without a zone, whose hours that do not exist would move.
+            kind = "TIMESTAMPNTZ" if self.dialect == "spark" else "TIMESTAMP"
+            moment, edges = cast(value.copy(), kind), [cast(text(str(edge)), kind) for edge in record.bins]
+        names = piece_names(record.type, record.bins)
+        piece = exp.Case().when(exp.Is(this=value.copy(), expression=exp.null()), exp.null())
+        for edge, name in zip(edges, names, strict=False):
+            piece = piece.when(exp.LT(this=moment.copy(), expression=edge), text(name))
         return piece.else_(text(names[-1]))
 
 

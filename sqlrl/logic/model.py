@@ -56,8 +56,8 @@ class Model(Helpful):
         True if a learner chose the weights: then the constants of `types` are no closed lists on other data. Not part of equality.
     strict : bool
         True if constants of the rules that neither data nor `types` have are an error. Not part of equality, and not saved.
-    bins : mapping of str to tuple of float
-        Edges between the pieces of types of numbers, ascending; data of these types are cut there.
+    bins : mapping of str to tuple of float or of str
+        Edges between the pieces of types of numbers or dates, ascending; data of these types are cut there.
     """
 
     predicates: Mapping[str, Predicate]

@@ -32,7 +32,7 @@ from sqlrl.logic.psl_literals import (
     literals_of,
     negated,
 )
-from sqlrl.logic.saving import SOFT, VERSION, write_file
+from sqlrl.logic.saving import SOFT, write_file
 from sqlrl.logic.terms import Argument, Literal, Predicate, Variable
 from sqlrl.slips import Helpful
 from sqlrl.wording import counted
@@ -494,7 +494,7 @@ def declared(predicates: Mapping[str, Predicate], query: Iterable[str]) -> Itera
 def soft_model_to_json(model: SoftModel) -> dict[str, Any]:
     """Return a model as JSON values, which `schemas/model.schema.json` describes."""
     return {
-        "version": VERSION,
+        "version": 3,
         "semantics": SOFT,
         "query": sorted(model.query),
         "types": {},

@@ -134,7 +134,7 @@ class RuleSet(Protocol):
 
     @property
     def bins(self) -> Bins:
-        """Edges between the pieces of types of numbers."""
+        """Edges between the pieces of types of numbers or dates."""
         ...
 
     def with_rules(self, rules: tuple[Rule, ...]) -> Self:

@@ -17,13 +17,14 @@ from typing import Any, Protocol, cast
 
 from sqlrl.arguments import refuse
 from sqlrl.errors import InputError, ModelError
+from sqlrl.logic.bins import dated
 from sqlrl.logic.printer import check_names, format_formula, format_model, is_identifier
 from sqlrl.logic.rules import Rule, RuleSet
 from sqlrl.logic.terms import Predicate
 from sqlrl.paths import UNNAMEABLE, expanded, is_dir
 from sqlrl.wording import shortened
 
-VERSION = 3
+VERSION = 4
 """Version of the JSON layout: 3 for soft models, 2 with pieces of numbers, else 1, so that earlier sqlrl reads what it can."""
 
 SOFT = "soft"
@@ -155,7 +156,7 @@ def model_to_json(model: RuleSet) -> dict[str, Any]:
         if not is_identifier(name):
             raise ModelError(f"the language cannot write the name {name!r}: rename it")
     return {
-        "version": 2 if model.bins else 1,
+        "version": max((4 if dated(edges) else 2 for edges in model.bins.values()), default=1),
         "semantics": model.semantics,
         **({"learned": True} if model.learned else {}),
         **({"bins": _bins_to_json(model)} if model.bins else {}),
@@ -166,7 +167,7 @@ def model_to_json(model: RuleSet) -> dict[str, Any]:
     }
 
 
-def _bins_to_json(model: RuleSet) -> dict[str, list[float]]:
+def _bins_to_json(model: RuleSet) -> dict[str, list[float | str]]:
     """Return the edges by type, sorted by its name."""
     return {name: list(edges) for name, edges in sorted(model.bins.items())}
 

@@ -17,6 +17,7 @@ from sqlrl.catalog.integrity import is_number
 from sqlrl.catalog.sources import rows_of_files
 from sqlrl.errors import EngineError, InputError, LoadError, ScriptError, marked
 from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.logic.bins import read_bins
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.model import Model
 from sqlrl.paths import is_file
@@ -38,10 +39,12 @@ from sqlrl.script.statements import (
     ExportModel,
     Files,
     Plain,
+    QueryText,
     Rules,
     SetScope,
     Show,
     Statement,
+    Value,
     calls_between,
     read_statement,
 )
@@ -280,7 +283,9 @@ class _Script:
             rows = plain.stored(tokens, source)
         with self.context.at(at):
             self.db.load(name.text, rows, types=statement.types, **options)
-        return _note(f"{verb}: {self._facts(name.text)}")
+        dropped = self.db.advanced.catalog.store.dropped
+        left = f", {counted(dropped, 'duplicate row')} dropped" if dropped else ""
+        return _note(f"{verb}: {self._facts(name.text)}{left}")
 
     def _files(self, source: Files, options: dict[str, Any]) -> Any:
         """Return files as `load` takes them, or for an untrusted database their rows; the options that say how they are written are taken."""
@@ -385,7 +390,7 @@ class _Script:
 
 
 _LOADING = {
-    "append": "append", "columns": "columns", "delimiter": "delimiter", "duplicates": "duplicates", "empty": "empty", "example": "example",
+    "append": "append", "bins": "bins", "bins_from": "bins_from", "columns": "columns", "delimiter": "delimiter", "duplicates": "duplicates", "empty": "empty", "example": "example",
     "fold_case": "fold_case", "given": "given", "header": "header", "nulls": "nulls", "probability": "probability", "quote": "quote",
     "soft": "probability", "target": "target", "truth": "truth", "value": "value",
 }  # fmt: skip
@@ -396,19 +401,50 @@ _ROLES = {"target": "label", "given": "given", "probability": "soft"}
 """Which role rows have by an option; without one they are facts."""
 
 
-def _binned(name: str) -> str:
-    """Say what does in SQL what an option of `Database.load` does in Python."""
-    return (
-        ": cut numbers into pieces in its query, such as ntile(4) OVER (ORDER BY age)"
-        if name.casefold() == "bins"
-        else ""
+def _bins(context: Context, value: Value) -> Model | dict[str, int | list[float] | list[str]]:
+    """Return where types are cut into pieces, as `Database.load` takes it."""
+    plain = context.plain(value)
+    texts = (plain if isinstance(plain, list) else [plain]) or [None]
+    forms = (
+        "bins takes 'type=N' for a number of pieces, 'type=10:25:40' for edges, 'type=2024-01-31:2024-06-30' for dates, a [list] of such "
+        "texts, or the name of a model"
     )
+    found: dict[str, int | list[float] | list[str]] = {}
+    for text in texts:
+        if not isinstance(text, str) or isinstance(value.value, QueryText):
+            raise context.source.error(forms, value.at)
+        if len(texts) == 1 and "=" not in text:
+            with context.at(value.at):
+                model = context.db.models[text]
+            if not isinstance(model, Model):
+                raise context.source.error(f"{text} is a program of soft logic, which cuts no type", value.at)
+            return model
+        try:
+            name, pieces = read_bins(text)
+        except ValueError:
+            raise context.source.error(f"{forms}, not {text!r}", value.at) from None
+        if name in found:
+            raise context.source.error(f"bins names {name} twice", value.at)
+        found[name] = pieces
+    return found
+
+
+def _bins_from(context: Context, value: Value) -> Any:
+    """Return the examples whose rows choose edges: the text of a query, or names."""
+    plain = context.plain(value)
+    named = isinstance(plain, list) and all(isinstance(each, str) for each in plain)
+    if not isinstance(value.value, QueryText) and not named:
+        raise context.source.error(
+            "bins_from takes a (query) of one column, or a [list] of names of examples", value.at
+        )
+    return plain
 
 
 def _load_options(context: Context, given: StatementOptions) -> dict[str, Any]:
     """Return the options of a load as `Database.load` takes them."""
-    values = given.remaining(list(_LOADING), "CREATE PREDICATE", _binned)
-    options = {_LOADING[name]: context.plain(value) for name, value in values.items()}
+    values = given.remaining(list(_LOADING), "CREATE PREDICATE")
+    special = {"bins": _bins, "bins_from": _bins_from}
+    options = {_LOADING[name]: special.get(name, Context.plain)(context, value) for name, value in values.items()}
     append = options.pop("append", False)
     if not isinstance(append, bool):
         raise context.source.error("append must be true or false", values["append"].at)

@@ -6,7 +6,6 @@ import functools
 import math
 import re
 from collections import Counter
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -384,7 +383,7 @@ def test_bins_are_of_the_second_version_of_json(tmp_path: Path) -> None:
         ({"bins": {1.5: 2}}, "bins= has 1.5, which names no column"),
         ({"bins": {"size": 2, 1: 3}}, "names the type size twice"),
         ({"bins": {"item": 2}, "example": "item"}, "the constants of item are the examples"),
-        ({"bins": {"item": 2}}, "item has no numbers that could be cut"),
+        ({"bins": {"item": 2}}, "item has no numbers or dates that could be cut"),
         ({"bins": {"size": 2}, "types": None}, r"those of the arguments are not known: pass types= as well"),
         ({"bins": {"size": 2}, "bins_from": ["i0000"]}, "names examples, and these rows have none"),
         ({"bins_from": ["i0000"]}, "bins=, which is not given"),
@@ -411,7 +410,6 @@ def test_bins_that_cannot_be_are_refused_and_nothing_changes(
         ([1.0, math.nan, 3.0], r"1 row has NULL for argument 2 \(row 2\)"),
         (["1", "many", "3", "nan"], r"2 rows have an argument 2 that is no number, such as 'many' \(rows 2, 4\)"),
         (["1", "size[2,3)", "3"], r"1 row has an argument 2 that is no number, such as 'size\[2,3\)' \(row 2\)"),
-        ([date(2024, 1, 1), date(2024, 1, 2)], "no numbers"),
     ],
 )
 def test_rows_that_are_no_numbers_are_refused(shared: sqlrl.Database, values: list[Any], message: str) -> None:
@@ -421,11 +419,14 @@ def test_rows_that_are_no_numbers_are_refused(shared: sqlrl.Database, values: li
 
 @pytest.mark.parametrize(
     ("kind", "remedy"),
-    [("date '2024-01-01'", r"year\(size\)"), ("timestamp '2024-01-01'", r"year\(size\)"), ("time '10:00'", r"epoch\(size\)"), ("true", "size::INTEGER")],
+    [("time '10:00'", r"epoch\(size\)"), ("interval '1 day'", r"epoch\(size\)"), ("true", "size::INTEGER"), ("uuid()", "size::INTEGER"), ("timestamptz '2024-01-01'", "size AT TIME ZONE 'UTC'")],
 )  # fmt: skip
-def test_dates_and_booleans_are_refused_by_name(shared: sqlrl.Database, kind: str, remedy: str) -> None:
+@pytest.mark.parametrize("bins", [2, ["2024-01-01"]])
+def test_times_of_day_and_booleans_are_refused_by_name(
+    shared: sqlrl.Database, kind: str, remedy: str, bins: Any
+) -> None:
     with pytest.raises(LoadError, match=f"the column 'size' has type .*, which bins= does not cut: .*{remedy}"):
-        shared.load("Size", f"select 'a' as item, {kind} as size", types=TYPES, bins={"size": 2})
+        shared.load("Size", f"select 'a' as item, {kind} as size", types=TYPES, bins={"size": bins})
 
 
 def test_numbers_that_fall_into_one_piece_are_one_fact() -> None:

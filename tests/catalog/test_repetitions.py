@@ -16,7 +16,7 @@ from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, LoadError
 from sqlrl.logic.mln import parse_mln
 
-AGAIN = 'remove them or pass duplicates="drop".'
+AGAIN = 'remove them or pass duplicates="drop", which drops 1 row.'
 
 
 @pytest.fixture

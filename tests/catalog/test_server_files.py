@@ -193,6 +193,7 @@ def test_examples_truths_and_rows_that_are_dropped(opened: Callable[..., Databas
     db.load("P", ServerFiles(str(path)), **options)
     local.load("P", f"SELECT * FROM '{path}' ORDER BY place", **options)
     assert same(db, local, "P")
+    assert [each.advanced.catalog.store.dropped for each in (db, local)] == [1, 1]
     assert db.sql("SELECT name FROM sqlrl.example ORDER BY ordinal").fetchall() == [("E1",), ("E2",)]
     assert db.sql("FROM sqlrl.named_P").fetchall() == local.sql("FROM sqlrl.named_P").fetchall() == [("E2", "a")]
     # A later source goes on with its examples.

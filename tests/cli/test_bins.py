@@ -27,7 +27,7 @@ def run(*arguments: object) -> str:
     return result.stdout
 
 
-def edges(database: Path) -> list[float]:
+def edges(database: Path) -> list[float | str]:
     with duckdb.connect(str(database)) as connection:
         (row,) = connection.execute("select edges from sqlrl.type where type = 'price'").fetchall()
     return list(json.loads(row[0]))
@@ -45,6 +45,23 @@ def edges(database: Path) -> list[float]:
 def test_a_type_is_cut(options: list[str], expected: list[float], prices: Path, tmp_path: Path) -> None:
     database = tmp_path / "d.duckdb"
     run("load", database, "Price", prices, "--types", "item,price", *options)
+    assert edges(database) == expected
+
+
+@pytest.mark.parametrize(
+    ("bins", "expected"),
+    [
+        ("price=2", ["2024-01-07"]),
+        ("price=2024-01-31:2024-06-30", ["2024-01-31", "2024-06-30"]),
+        ("price=2024-01-31", ["2024-01-31"]),
+        ("price=2024-01-02 12:30:2024-01-03T01:02:03:", ["2024-01-02 12:30:00", "2024-01-03 01:02:03"]),
+    ],
+)
+def test_dates_are_cut(bins: str, expected: list[str], tmp_path: Path) -> None:
+    days = tmp_path / "days.csv"
+    days.write_text("item,price\n" + "".join(f"i{k},2024-01-{k + 1:02d}\n" for k in range(12)))
+    database = tmp_path / "d.duckdb"
+    run("load", database, "Price", days, "--types", "item,price", "--bins", bins)
     assert edges(database) == expected
 
 
@@ -88,3 +105,10 @@ def test_what_is_neither_is_refused(text: str, prices: Path, tmp_path: Path) -> 
     result = RUNNER.invoke(app, ["load", str(tmp_path / "d.duckdb"), "Price", str(prices), "--bins", text])
     assert result.exit_code == 2
     assert "--bins takes TYPE=N" in " ".join(result.output.split()).replace("│ ", "")
+
+
+def test_a_type_is_cut_in_one_way(prices: Path, tmp_path: Path) -> None:
+    same = ["--bins", "price=3", "--bins", "price=4"]
+    result = RUNNER.invoke(app, ["load", str(tmp_path / "d.duckdb"), "Price", str(prices), *same])
+    assert result.exit_code == 2
+    assert "--bins names price twice" in result.output

@@ -134,7 +134,7 @@ def test_any_name_is_kept(rows):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 4}, "the model has version 4, and this sqlrl reads up to 3: upgrade sqlrl"),
+        ({"version": 5}, "the model has version 5, and this sqlrl reads up to 4: upgrade sqlrl"),
         ({"version": 3}, "does not fit its schema at $.version"),
         ({"semantics": "soft"}, "is a program of probabilistic soft logic: read it with sqlrl.read_psl"),
         ({"version": "1"}, "does not fit its schema at $.version"),

@@ -473,7 +473,11 @@ def test_predicates_that_rules_define_and_those_that_are_there_already(documents
         (f"CREATE PREDICATE Nice(doc) {rules}", 18, "follow from the rules: leave them out"),
         (f"CREATE PREDICATE Nice {rules}", 34, "these rules define Good, not Nice"),
         ("CREATE PREDICATE Nice(doc) OPTIONS (append = 1) AS SELECT 'd1'", 46, "append must be true or false"),
-        ("CREATE PREDICATE Nice(doc) OPTIONS (bins = 4) AS SELECT 'd1'", 37, "cut numbers into pieces in its query"),
+        (
+            "CREATE PREDICATE Nice(doc) OPTIONS (bins = 4) AS SELECT 'd1'",
+            44,
+            "bins takes 'type=N' for a number of pieces",
+        ),
     ):
         with pytest.raises(ScriptError) as caught:
             db.run(statement)
