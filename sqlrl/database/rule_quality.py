@@ -277,7 +277,11 @@ class _Trial:
             head_totals = counter.totals(heads)
             head_true = counter.true(heads, head_totals)
         known = self._known(counter, found, layout, totals)
-        query = _Violating(self.session, program, layout)
+        chosen = extent.examples
+        names = None if chosen is None else self.session.example_names(self.session.ids(chosen))
+        query = _Violating(
+            self.session, program, replace(named_tables(self.session.catalog.store, layout), chosen=names)
+        )
         missing = {i: _missing(program, i) for i in features}
         judged = []
         refused = {clause: str(error.message).split("\n")[0] for clause, error in counter.refused.items()}
@@ -400,9 +404,8 @@ def _value_place(program: Program, predicate: str) -> int:
 class _Violating:
     """Writes for each clause of a program the query of the rows that violate it."""
 
-    def __init__(self, session: Session, program: Program, layout: Layout) -> None:
-        self._session, self._program = session, program
-        self._tables = named_tables(session.catalog.store, layout)
+    def __init__(self, session: Session, program: Program, tables: NamedTables) -> None:
+        self._session, self._program, self._tables = session, program, tables
         self._constants: dict[int, dict[int, dict[str, str]]] = {}
         # The text of a query depends on the constants of its clause in the places of these alone.
         self._known: dict[object, list[str]] = {}

@@ -214,7 +214,10 @@ class PartCounter:
                 self.refused.update(dict.fromkeys(clauses, error))
             else:
                 found.update(dict.fromkeys(clauses, known[alike]))
-        return found | self._counted(by_constants, self._groundings)
+        # Of a clause whose constants are none of the chosen examples no row is counted.
+        nothing = {clause: 0 for rows in by_constants.values() for clause in np.concatenate(rows.clauses).tolist()}
+        counted = nothing | self._counted(by_constants, self._groundings)
+        return found | {clause: n for clause, n in counted.items() if clause not in self.refused}
 
     def violated(self, parts: Sequence[RulePart]) -> dict[int, int]:
         """Return by clause the violated groundings of its part, those of the clauses that it comes to added up; of none that was refused."""

@@ -57,6 +57,7 @@ class NamedTables:
     declared: Mapping[str, Sequence[str]] = field(
         default_factory=dict
     )  # constants that a model declares beyond those of the data
+    chosen: Sequence[str] | None = None  # the examples that are asked for, by name; None for all
 
     @property
     def by_column(self) -> bool:
@@ -76,8 +77,27 @@ def violating_rows(formula: Formula, variables: Sequence[tuple[str, str]], table
     free = [name for name, _ in variables]
     hidden = [EXAMPLE] if tables.by_column else []
     query, known = writer.bindings(_normal(formula, positive=False), [*hidden, *free], {})
+    if tables.chosen is not None:
+        query = query.where(_among(tables.chosen, formula, variables, tables, known))
     shown = [named(known[name].copy(), name or "example") for name in (*hidden, *free)]
     return query.select(*(shown or [named(exp.true(), "violated")]))
+
+
+def _among(
+    chosen: Sequence[str], formula: Formula, variables: Sequence[tuple[str, str]], tables: NamedTables, known: _Known
+) -> exp.Expression:
+    """Return the condition that a binding is about chosen examples, as `BoundShape.restricted` says: all that a rule names are among them."""
+    if tables.by_column:
+        named_here: list[exp.Expression] = [known[EXAMPLE]]
+    else:
+        named_here = [known[name] for name, kind in variables if kind == tables.example_type]
+        constants = {term.name for term in _examples(formula, tables) if isinstance(term, Constant)}
+        named_here += [exp.Literal.string(name) for name in sorted(constants)]
+    if not chosen or not named_here:
+        # All data are one example, or the rule is about all of them.
+        return exp.true() if chosen else exp.false()
+    listed = [exp.Literal.string(name) for name in chosen]
+    return exp.and_(*(exp.In(this=here.copy(), expressions=[x.copy() for x in listed]) for here in named_here))
 
 
 # ---- formulas whose negations stand before atoms and quantifiers ---------------------------------------

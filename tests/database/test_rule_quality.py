@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import hypothesis.strategies as st
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from scipy.stats import binomtest
@@ -167,8 +168,6 @@ def loaded(facts: frozenset[Fact], opened: str = "") -> sqlrl.Database:
 
 
 def _empty(width: int) -> Any:
-    import pyarrow as pa
-
     return pa.table({f"c{i}": pa.array([], pa.string()) for i in range(width)})
 
 
@@ -373,6 +372,43 @@ def test_examples_narrow_what_is_counted(shop: sqlrl.Database) -> None:
         whole, part = (db.diagnose("Word(d, w) => Good(d, w)", examples=some).table for some in (None, ["d0", "d2"]))
         assert (whole["applies"], whole["violations"]) == ([12], [6])
         assert (part["applies"], part["violations"]) == ([8], [4])
+
+
+OF_DOCS = [
+    "Word(d, w) => Good(d, w)",
+    "!Word(d, w) => Good(d, w)",
+    'Word("d1", w) => Good("d1", w)',
+    "Word(d, w) ^ Word(e, v) ^ d != e => Good(d, w)",
+    "Word(d, w) => (EXIST v Good(d, v))",
+    "Word(d, w) v Good(d, w)",
+    "Late(o) => Paid(o)",
+]
+OF_WORDS = ["Word(w) => Good(w)", "!Word(w) => Good(w)", "Word(w) ^ Word(v) ^ w != v => Good(v)", "Late(o) => Paid(o)"]
+EXAMPLES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "argument": ({"types": ["doc", "word"], "example": "doc"}, OF_DOCS),
+    "column": ({"types": ["word"], "columns": ["word"], "example": "doc"}, OF_WORDS),
+    "none": ({"types": ["doc", "word"]}, OF_DOCS),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(EXAMPLES))
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("chosen", [None, ["d1"], ["d2", "it's"], "select 'it''s'"])
+def test_violating_rows_are_those_of_chosen_examples(kind: str, own: bool, chosen: Any) -> None:
+    rows = [(d, f"{d}{i}" if own else f"w{i}") for d in ("d1", "d2", "it's") for i in range(4)]
+    options, rules = EXAMPLES[kind]
+    if kind == "none" and chosen is not None:
+        chosen = ["all"]
+    with sqlrl.connect() as db:
+        for name, some in (("Word", rows), ("Good", rows[::3])):
+            table = pa.table({"doc": [d for d, _ in some], "word": [w for _, w in some]})
+            db.load(name, table, target=name == "Good", **options)
+        db.load("Late", [("a",), ("b",)], types=["order"])
+        db.load("Paid", [("a",)], types=["order"])
+        found = db.diagnose("\n".join(rules), examples=chosen).table.to_pylist()
+        assert len(found) == len(rules)
+        for row in found:
+            assert len(db.sql(row["violating_sql"]).fetchall()) == row["violations"], row["text"]
 
 
 def test_what_a_rule_names_is_no_part_of_the_domains_of_others(shop: sqlrl.Database) -> None:
