@@ -1275,7 +1275,7 @@ class Database(Helpful):
         -------
         Table
             Columns `clause`, `text`, `n`, `groundings`, `applies`, `weight`; the counts are exact integers. `applies` are the groundings whose body holds, of a clause that
-            is an implication as written, and NULL of others. With `by` a column for each variable, with
+            is an implication as written, and NULL of others; atoms without a label are false here, and no cases of `diagnose`. With `by` a column for each variable, with
             the names of constants, `clause`, `groundings`, `n`, `violated`, `applies`, by clause and then by the order of constants in the data. A
             variable with the name of another column has `_` behind it. With `against`: `clause`, `text`, `delta_n`, `weight`. With `expected`:
             `clause`, `text`, `n_observed`, `n_expected`, `difference` (observed minus expected), `groundings`, `weight`; labels are read for
@@ -1460,7 +1460,7 @@ class Database(Helpful):
         -------
         RuleQuality, Diagnosis or Table
             Of "quality" a `RuleQuality`, which prints a verdict on each rule. Its `table`, which the view `sqlrl.rule_quality` has, too, has for each rule `applies` (bindings of
-            the variables of body and head that satisfy the body), `violations`, `confidence` (the share of `applies` that is no violation) with its Wilson interval of 95 %
+            the variables of body and head that satisfy the body; where some atoms have no label those of whose head it is known whether it holds), `violations`, `confidence` (the share of `applies` that is no violation) with its Wilson interval of 95 %
             (`confidence_low`, `confidence_high`), `base_rate` (the share of the bindings of the head alone that satisfy it), `lift` (confidence / base rate), `pca_confidence`
             (over those bindings alone of whose head's other arguments some fact is known; where the predicate of the head is to be predicted and has several arguments),
             `weight`, `verdict`, `violating_sql` (a query that lists the violations), `implied_by`, `contradicts` (numbers of other rules) and `problem`. Body and head are those

@@ -6,7 +6,7 @@ import hashlib
 import re
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from os import PathLike
@@ -19,7 +19,7 @@ from sqlrl.catalog.layout import Layout, TableName, TypeInfo
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import shown_arguments
 from sqlrl.engine.nodes import column, named, star_count, subquery, table, union_all
-from sqlrl.errors import CatalogError, LabelWarning, SqlrlError, warn
+from sqlrl.errors import CatalogError, SqlrlError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clauses import clause_table, expansion_names
 from sqlrl.ground.observed import observed_layout
@@ -27,7 +27,7 @@ from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rule_parts import (
     REFUSED,
     PartCounter,
-    bodies,
+    RulePart,
     implications,
     in_halves,
     negated_parts,
@@ -35,12 +35,12 @@ from sqlrl.ground.rule_parts import (
     whole_rules,
 )
 from sqlrl.logic.expansions import fill
-from sqlrl.logic.implications import Implication, has_atoms
+from sqlrl.logic.implications import FALSE, Implication, false_atom, has_atoms, mentions, possibly_true, surely_true
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula, format_rule
 from sqlrl.logic.rule_list import RefusedRule, RuleList, parse_rules, read_rules, rules_of
 from sqlrl.logic.subformulas import atoms_of, terms_of, with_terms
-from sqlrl.logic.terms import Argument, Atom, Clause, Constant, Formula, Predicate, Variable
+from sqlrl.logic.terms import And, Argument, Atom, Clause, Constant, Formula, Predicate, Variable
 from sqlrl.plan.sources import argument_columns
 from sqlrl.plan.violating_rows import NamedFacts, NamedTables, violating_rows
 from sqlrl.progress import Stage
@@ -108,6 +108,7 @@ class _Trial:
     asked: Query  # with a model that has no rules yet
     entries: list[Rule | RefusedRule]
     problems: dict[int, str] = field(default_factory=dict)  # by the number of the rule
+    partial: frozenset[str] = frozenset()  # predicates of some of whose atoms nothing is known
 
     @property
     def model(self) -> Model:
@@ -124,9 +125,9 @@ class _Trial:
         with session.engine.turn:
             with Stage("holding the rules against the data"):
                 layout, wanted = self._bound(wanted)
-            self._warn_of_unknown(layout)
-            with observed_layout(session.plans_of(layout), layout) as observed:
-                program = bind_program(session.plans_of(layout), observed, self.model, known=session.compiled)
+            self.partial = self._partly_known(layout)
+            with observed_layout(session.plans_of(layout), layout, self.partial) as observed:
+                program = bind_program(session.plans_of(layout), observed, self._declared(), known=session.compiled)
                 try:
                     added = self._added(program, wanted)
                     with session.examples_table(asked.examples) as chosen:
@@ -208,22 +209,31 @@ class _Trial:
         model = self.asked.model.with_rules(tuple(rules))
         return self.session.layout(model, roles=replace(self.asked.roles, drop=()), all_closed=True)
 
-    def _warn_of_unknown(self, layout: Layout) -> None:
-        """Warn of query atoms without a label, which count as false."""
-        opened = [info for info in layout.open_predicates() if info.atoms is not None and not info.hidden]
-        if not opened:
-            return
+    def _partly_known(self, layout: Layout) -> frozenset[str]:
+        """Return the predicates of some of whose atoms nothing is known: those outside of a scope, and query atoms without a label."""
+        opened = [info for info in layout.open_predicates() if info.atoms is not None]
+        found = {info.name for info in opened if not info.full_scope}
         queries = [
-            exp.select(named(exp.convert(info.name), "name"), named(star_count(), "n"))
+            exp.select(named(exp.convert(info.name), "name"))
             .from_(table(info.atoms))
             .where(exp.Is(this=column("truth"), expression=exp.null()))
+            .limit(1)
             for info in opened
-            if info.atoms is not None
+            if info.atoms is not None and info.full_scope
         ]
-        rows = self.session.plans.fetch(union_all(queries), step="look for atoms without a label").to_pylist()
-        bare = [f"{row['n']:,} of {row['name']}" for row in rows if row["n"]]
-        if bare:
-            warn(f"query atoms without a label count as false in this diagnosis: {' and '.join(bare)}", LabelWarning)
+        if queries:
+            rows = self.session.plans.fetch(
+                union_all([exp.select(column("name", "q")).from_(subquery(query, "q")) for query in queries]),
+                step="look for atoms without a label",
+            )
+            found.update(rows.column("name").to_pylist())
+        return frozenset(found)
+
+    def _declared(self) -> Model:
+        """Return the model with a predicate for the atoms that are known to be false, of each that is partly known."""
+        model = self.model
+        false = [replace(model.predicates[name], name=f"{name}{FALSE}") for name in sorted(self.partial)]
+        return replace(model, predicates={**model.predicates, **{each.name: each for each in false}})
 
     def _added(self, program: Program, numbers: Sequence[int]) -> list[int]:
         """Add rules to a program, all of them or those that can be; return their numbers in the order of its `owners`."""
@@ -265,23 +275,19 @@ class _Trial:
         """Count the rules of a program, a row for each clause."""
         program, counter = extent.program, PartCounter(extent)
         features = [i for i, bound in enumerate(program.features) if bound.rule is not None]
-        whole = whole_rules(program, features)
+        whole, found = whole_rules(program, features), implications(program, features)
         with Stage("counting violations"):
             totals = counter.totals(whole)
-            true = counter.true(whole, totals)
-        found = implications(program, features)
+            true = counter.true(self._possible(program, whole), totals)
         with Stage("counting where rules apply"):
-            applies = counter.applies(bodies(program, features), totals)
-        heads = rule_parts(program, {i: x.head for i, x in found.items() if has_atoms(x.head)}, own=True)
+            applies, unlabelled = self._applies(counter, found, totals, true)
         with Stage("counting heads"):
-            head_totals = counter.totals(heads)
-            head_true = counter.true(heads, head_totals)
+            heads = self._heads(counter, found)
         known = self._known(counter, found, layout, totals)
         chosen = extent.examples
         names = None if chosen is None else self.session.example_names(self.session.ids(chosen))
-        query = _Violating(
-            self.session, program, replace(named_tables(self.session.catalog.store, layout), chosen=names)
-        )
+        tables = replace(named_tables(self.session.catalog.store, layout, self.partial), chosen=names)
+        query = _Violating(self.session, program, tables, self.partial)
         missing = {i: _missing(program, i) for i in features}
         judged = []
         refused = {clause: str(error.message).split("\n")[0] for clause, error in counter.refused.items()}
@@ -304,20 +310,87 @@ class _Trial:
                 )
                 if clause in true:
                     head = None
-                    if clause in head_true and head_totals[clause]:
+                    if clause in heads:
                         variables = dict(program.features[feature].feature.variables)
-                        head_of = query.filled(clause, found[feature].head)
-                        head = HeadRate(head_true[clause], head_totals[clause], *head_words(head_of, variables))
+                        noun, said = head_words(query.filled(clause, found[feature].head), variables)
+                        part = mentions(found[feature].head, self.partial)
+                        head = HeadRate(*heads[clause], f"{noun} with a label" if part else noun, said)
                     wrong = totals[clause] - true[clause]
                     one = replace(
                         one, violations=wrong, applies=applies.get(clause), head=head, known=known.get(clause),
-                        sql=query.text(clause),
+                        unlabelled=unlabelled.get(clause, 0), sql=query.text(clause),
                     )  # fmt: skip
+                elif one.problem is None:
+                    one = replace(one, problem="it cannot be counted where some atoms have no label")
                 judged.append(one)
         return judged
 
+    def _possible(self, program: Program, whole: Sequence[RulePart]) -> list[RulePart]:
+        """Return what rules come to that only what is known to be false violates."""
+        partly = {
+            part.feature: possibly_true(rule.formula, self.partial)
+            for part in whole
+            if (rule := program.features[part.feature].rule) is not None and mentions(rule.formula, self.partial)
+        }
+        kept = [part for part in whole if part.feature not in partly]
+        return kept if not partly else [*kept, *rule_parts(program, partly, own=False)]
+
+    def _applies(
+        self, counter: PartCounter, found: Mapping[int, Implication], totals: Mapping[int, int], true: Mapping[int, int]
+    ) -> tuple[dict[int, int], dict[int, int]]:
+        """Return by clause in how many cases it applies, and in how many more, or groundings, nobody knows whether it holds."""
+        program = counter.program
+        applies = counter.applies(
+            negated_parts(program, {i: surely_true(x.body, self.partial) for i, x in found.items()}), totals
+        )
+        rules = {i: bound.rule.formula for i, bound in enumerate(program.features) if bound.rule is not None}
+        rules = {i: formula for i, formula in rules.items() if mentions(formula, self.partial)}
+        if not rules:
+            return applies, {}
+        unlabelled: dict[int, int] = {}
+        sure = {i: surely_true(rule, self.partial) for i, rule in rules.items() if i not in found}
+        for clause, n in counter.true(rule_parts(program, sure, own=False), totals).items():
+            if clause in true:
+                unlabelled[clause] = true[clause] - n
+        cases = {
+            i: And((surely_true(found[i].body, self.partial), surely_true(found[i].head, self.partial)))
+            for i in rules
+            if i in found
+        }
+        held = counter.applies(negated_parts(program, cases), totals)
+        for clause, feature in enumerate(program.feature_of):
+            if feature not in cases or clause not in applies:
+                continue
+            if clause not in held or clause not in true:
+                del applies[clause]
+                continue
+            labelled = held[clause] + totals[clause] - true[clause]
+            unlabelled[clause] = applies[clause] - labelled
+            applies[clause] = labelled
+        return applies, unlabelled
+
+    def _heads(self, counter: PartCounter, found: Mapping[int, Implication]) -> dict[int, tuple[int, int]]:
+        """Return by clause how many bindings satisfy its head, and of how many that is known."""
+        program = counter.program
+        heads = {i: x.head for i, x in found.items() if has_atoms(x.head)}
+        partly = {i: head for i, head in heads.items() if mentions(head, self.partial)}
+        parts = rule_parts(program, {i: surely_true(head, self.partial) for i, head in heads.items()}, own=True)
+        totals = counter.totals(parts)
+        true = counter.true(parts, totals)
+        possible = rule_parts(program, {i: possibly_true(head, self.partial) for i, head in partly.items()}, own=True)
+        known = counter.true(possible, totals)
+        rates = {}
+        for clause, n in true.items():
+            if program.feature_of[clause] in partly:
+                total = n + totals[clause] - known[clause] if clause in known else 0
+            else:
+                total = totals[clause]
+            if total:
+                rates[clause] = n, total
+        return rates
+
     def _known(
-        self, counter: PartCounter, found: dict[int, Implication], layout: Layout, totals: dict[int, int]
+        self, counter: PartCounter, found: Mapping[int, Implication], layout: Layout, totals: Mapping[int, int]
     ) -> dict[int, int]:
         """Count where bodies hold and something is known of the heads' other arguments; of heads that are open, of two arguments and more."""
         program = counter.program
@@ -327,15 +400,23 @@ class _Trial:
             if isinstance(x.head, Atom) and layout.predicates[x.head.predicate].open and len(x.head.terms) > 1
         }
         places = {name: _value_place(program, name) for name in sorted(opened)}
-        parts = {
-            i: x.known_subject(places[x.head.predicate])
-            for i, x in found.items()
-            if isinstance(x.head, Atom) and x.head.predicate in places
-        }
+        parts: dict[int, Formula] = {}
+        false: dict[int, Formula] = {}
+        for i, x in found.items():
+            if isinstance(x.head, Atom) and x.head.predicate in places:
+                body = Implication(surely_true(x.body, self.partial), x.head)
+                parts[i] = body.known_subject(places[x.head.predicate])
+                if x.head.predicate in self.partial:
+                    # Cases that hold, and those that are known to be violated.
+                    false[i] = And((parts[i], false_atom(x.head)))
+                    parts[i] = And((body.body, x.head))
         if not parts:
             return {}
         with Stage("counting what is known of heads"):
-            return counter.applies(negated_parts(program, parts), totals)
+            known = counter.applies(negated_parts(program, parts), totals)
+            wrong = counter.applies(negated_parts(program, false), totals)
+        whole = {clause for clause in known if program.feature_of[clause] not in false or clause in wrong}
+        return {clause: known[clause] + wrong.get(clause, 0) for clause in whole}
 
     def _compared(self, program: Program, added: Sequence[int]) -> list[RulePair]:
         """Compare the rules with each other; templates and rules with quantifiers inside are not compared."""
@@ -404,8 +485,8 @@ def _value_place(program: Program, predicate: str) -> int:
 class _Violating:
     """Writes for each clause of a program the query of the rows that violate it."""
 
-    def __init__(self, session: Session, program: Program, tables: NamedTables) -> None:
-        self._session, self._program, self._tables = session, program, tables
+    def __init__(self, session: Session, program: Program, tables: NamedTables, partial: frozenset[str]) -> None:
+        self._session, self._program, self._tables, self._partial = session, program, tables, partial
         self._constants: dict[int, dict[int, dict[str, str]]] = {}
         # The text of a query depends on the constants of its clause in the places of these alone.
         self._known: dict[object, list[str]] = {}
@@ -427,7 +508,7 @@ class _Violating:
         """Return the query of a clause."""
         bound = self._program.features[self._program.feature_of[clause]]
         assert bound.rule is not None, "it is the clause of a rule"
-        formula = self.filled(clause, bound.rule.formula)
+        formula = possibly_true(self.filled(clause, bound.rule.formula), self._partial)
         variables = tuple(v for v in bound.feature.variables if v[0] not in bound.feature.plus)
         constants = [term.name for term in terms_of(formula) if isinstance(term, Constant)]
         numbers = count()
@@ -440,8 +521,8 @@ class _Violating:
         return "".join(pieces)
 
 
-def named_tables(store: Store, layout: Layout) -> NamedTables:
-    """Return the views of facts with names, and the tables of domains."""
+def named_tables(store: Store, layout: Layout, partial: Collection[str] = ()) -> NamedTables:
+    """Return the views of facts with names, of `partial` predicates also of what is known to be false, and the tables of domains."""
     records, types, valued = store.predicates(), store.types(), store.valued()
     local = {name for name, record in types.items() if record.local}
     facts = {
@@ -457,6 +538,7 @@ def named_tables(store: Store, layout: Layout) -> NamedTables:
         for name, info in layout.predicates.items()
         if name in records
     }
+    facts |= {f"{name}{FALSE}": replace(facts[name], atoms=records[name].atoms, false=True) for name in partial}
     return NamedTables(
         store.engine.schema,
         facts,

@@ -43,6 +43,7 @@ class NamedFacts:
     example: str | None = None  # the column beside the arguments that holds the example
     truth: str | None = None  # the column that says which rows are true; all are where there is none
     atoms: str | None = None  # the table of query atoms, where some labels are of none and say nothing
+    false: bool = False  # those of its atoms that are known to be false
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +220,15 @@ class _Writer:
         return self.tables.relation(facts.view, alias), same
 
     def _labelled(self, facts: NamedFacts) -> exp.Query:
-        """Return the names of the true query atoms of a predicate, and of its given ones."""
+        """Return the names of the true query atoms of a predicate, or of the false ones, and of its given ones."""
         assert facts.atoms is not None
         assert facts.truth is not None
-        labels = exp.select().from_(self.tables.relation(facts.atoms, "a")).where(column("truth", "a"))
+
+        def holds(here: exp.Expression) -> exp.Expression:
+            """Return the condition that a row is one of those."""
+            return exp.Not(this=here) if facts.false else here
+
+        labels = exp.select().from_(self.tables.relation(facts.atoms, "a")).where(holds(column("truth", "a")))
         shown, given = [], []
         for i, (name, kind) in enumerate(zip(facts.columns, facts.types, strict=True)):
             on = exp.EQ(this=column("id", f"d{i}"), expression=column(f"a{i}", "a"))
@@ -235,7 +241,7 @@ class _Writer:
             shown.append(named(column("name", "e"), facts.example))
             given.append(column(facts.example, "g"))
         evidence = exp.select(*given).from_(self.tables.relation(facts.view, "g"))
-        evidence = evidence.where(exp.And(this=column(facts.truth, "g"), expression=column("given", "g")))
+        evidence = evidence.where(exp.And(this=holds(column(facts.truth, "g")), expression=column("given", "g")))
         return union_all([labels.select(*shown), evidence])
 
     def _condition(self, formula: Formula, known: _Known) -> exp.Expression:

@@ -14,11 +14,11 @@ import duckdb
 import hypothesis.strategies as st
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from scipy.stats import binomtest
 
 import sqlrl
-from sqlrl.errors import GroundingWarning, InputError, LabelWarning
+from sqlrl.errors import GroundingWarning, InputError
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.terms import And, Atom, Constant, Equal, Exist, Formula, Implies, Not, Or, Variable
 from sqlrl.structure.diagnosis.quality import percent, wilson
@@ -156,12 +156,14 @@ def data(draw: st.DrawFn) -> frozenset[Fact]:
     return frozenset(draw(st.sets(st.sampled_from(every), max_size=len(every))))
 
 
-def loaded(facts: frozenset[Fact], opened: str = "") -> sqlrl.Database:
-    """Return a database of facts, of which one predicate is to be predicted."""
+def loaded(facts: frozenset[Fact], opened: str = "", absent: str = "") -> sqlrl.Database:
+    """Return a database of facts, of which one predicate is to be predicted, and one has no data."""
     db = sqlrl.connect()
     db.load("Person", [(name,) for name in TYPES["person"]], types=["person"])
     db.load("Thing", [(name,) for name in TYPES["thing"]], types=["thing"])
     for name, kinds in PREDICATES.items():
+        if name == absent:
+            continue
         rows = sorted(constants for predicate, constants in facts if predicate == name)
         db.load(name, rows or _empty(len(kinds)), types=kinds, target=name == opened, empty="allow")
     return db
@@ -205,6 +207,81 @@ def test_numbers_and_violating_rows_are_those_of_enumeration(
 def _declared() -> str:
     kinds = {"Person": ("person",), "Thing": ("thing",), **PREDICATES}
     return "".join(f"{name}({', '.join(types)})\n" for name, types in kinds.items())
+
+
+# ---- atoms without a label -----------------------------------------------------------------------------
+
+
+def known(formula: Formula, row: dict[str, str], facts: frozenset[Fact], unknown: frozenset[Fact]) -> bool | None:
+    """Evaluate a formula by Kleene's tables; None if nobody knows."""
+
+    def both(values: list[bool | None]) -> bool | None:
+        """Return a conjunction."""
+        return False if False in values else None if None in values else True
+
+    def negation(value: bool | None) -> bool | None:
+        return None if value is None else not value
+
+    match formula:
+        case Atom(name, terms):
+            atom = name, tuple(row[t.name] if isinstance(t, Variable) else t.name for t in terms)
+            return None if atom in unknown else atom in facts
+        case Not(body):
+            return negation(known(body, row, facts, unknown))
+        case And(parts):
+            return both([known(part, row, facts, unknown) for part in parts])
+        case Or(parts):
+            return negation(both([negation(known(part, row, facts, unknown)) for part in parts]))
+        case Implies(left, right):
+            return known(Or((Not(left), right)), row, facts, unknown)
+        case Exist(names, body):
+            rows = [
+                {**row, **dict(zip(names, each, strict=True))}
+                for each in product(*(TYPES[KINDS[name]] for name in names))
+            ]
+            return negation(both([negation(known(body, each, facts, unknown)) for each in rows]))
+    return holds(formula, row, facts)
+
+
+@given(
+    data(), data(), st.lists(implications(), min_size=1, max_size=5), st.sampled_from("QRS"), st.booleans(), st.booleans()
+)  # fmt: skip
+def test_what_has_no_label_is_no_case(
+    facts: frozenset[Fact], other: frozenset[Fact], rules: list[Implies], opened: str, scoped: bool, given_too: bool
+) -> None:
+    every = frozenset((opened, c) for c in product(*(TYPES[kind] for kind in PREDICATES[opened])))
+    unknown = every & other
+    rest = sorted(every - unknown)
+    # Of a target without rows or scope all atoms are false.
+    assume(rest)
+    with loaded(facts, absent=opened) as db:
+        labels = [(*c, (opened, c) in facts) for _, c in rest]
+        width = len(PREDICATES[opened])
+        # What is given is known, too, whatever the scope is.
+        options = {"given": True} if given_too else {"target": True}
+        db.load(opened, labels, types=PREDICATES[opened], truth=width, **options)
+        if scoped or not given_too:
+            db.scope(opened, [c for _, c in rest])
+        found = {row["rule"]: row for row in db.diagnose(model(rules)).table}
+        for i, rule in enumerate(rules):
+            row, truths = found[i], list[tuple[bool | None, bool | None]]()
+            assert row["problem"] is None, row
+            wrong = []
+            for each in bindings(free(rule)):
+                truths.append(tuple(known(part, each, facts, unknown) for part in (rule.left, rule.right)))
+                if truths[-1] == (True, False):
+                    wrong.append(each)
+            held, bare = truths.count((True, True)), truths.count((True, None))
+            assert (row["applies"], row["violations"]) == (held + len(wrong), len(wrong)), row["text"]
+            heads = [known(rule.right, each, facts, unknown) for each in bindings(free(rule.right))]
+            sure = [value for value in heads if value is not None]
+            assert row["base_rate"] == (sum(sure) / len(sure) if sure else None)
+            said = re.search(r"(\d+) (more )?(cases?) (has|have) no label", row["verdict"])
+            assert int(said[1] if said else 0) == bare, row["verdict"]
+            names = sorted(free(rule))
+            query = row["violating_sql"] if not names else f"select {', '.join(names)} from ({row['violating_sql']})"
+            listed = sorted(db.sql(query).fetchall())
+            assert listed == sorted(tuple(each[name] for name in names) or (True,) for each in wrong)
 
 
 # ---- numbers -------------------------------------------------------------------------------------------
@@ -530,10 +607,38 @@ def test_queries_of_violations_run_on_the_connection_of_the_user() -> None:
         assert connection.sql("select violations from sqlrl.rule_quality").fetchall() == [(2,)]
 
 
-def test_atoms_without_a_label_are_told() -> None:
+UNLABELLED = [
+    ("Overdue(c) => Blocked(c)", 20, 2, "violated in 2 of 20 cases with a label where it applies (10 %); 80 more cases have no label; of all 20 customers with a label 90 % are blocked; no better than chance"),
+    ("Blocked(c) => Overdue(c)", 18, 0, "holds in all 18 cases where it applies; of all 100 customers 100 % are overdue"),
+    ("Late(c) => Blocked(c)", 0, 0, "30 cases have no label; of all 20 customers with a label 90 % are blocked"),
+    ("Late(c) => !Blocked(c)", 0, 0, "30 cases have no label; of all 20 customers with a label 10 % are not blocked"),
+    ("Blocked(c).", None, 2, "hard, but violated in 2 of 20 groundings with a label (10 %); 80 more groundings have no label"),
+    ("Late(c) v Blocked(c)", None, 2, "violated in 2 of 50 groundings with a label (4 %); 50 more groundings have no label"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("role", ["target", "given"])
+def test_atoms_without_a_label_are_told(role: str) -> None:
+    customers = [f"c{i}" for i in range(100)]
     with sqlrl.connect() as db:
-        db.load("Friends", [("a", "b"), ("b", "c")], types=["person", "person"])
-        db.load("Smokes", [("a", True), ("b", False)], types=["person"], given=True, truth=1)
-        with pytest.warns(LabelWarning, match="count as false in this diagnosis: 1 of Smokes"):
-            row = db.diagnose("Friends(x, y) => Smokes(y)").table.to_pylist()[0]
-        assert (row["applies"], row["violations"]) == (2, 2)
+        db.load("Overdue", [(c,) for c in customers], types=["customer"])
+        db.load("Late", [(c,) for c in customers[40:70]], types=["customer"])
+        db.load(
+            "Blocked", [(c, i < 18) for i, c in enumerate(customers[:20])], types=["customer"], truth=1, **{role: True}
+        )
+        if role == "target":
+            db.scope("Blocked", [(c,) for c in customers[:20]])
+        for rule, applies, violations, verdict in UNLABELLED:
+            row = db.diagnose(f"{rule}\n").table.to_pylist()[0]
+            assert (row["applies"], row["violations"], row["verdict"]) == (applies, violations, verdict)
+            assert len(db.sql(row["violating_sql"]).fetchall()) == violations
+
+
+def test_what_has_no_label_is_no_case_under_the_open_world() -> None:
+    with sqlrl.connect() as db:
+        db.load("Born", [(p, c) for p in "abcd" for c in ("Rome", "Oslo")], types=["person", "city"])
+        labels = [("a", "Rome", True), ("a", "Oslo", False), ("b", "Rome", False), ("c", "Rome", True)]
+        db.load("Lives", labels, types=["person", "city"], truth=2, given=True)
+        row = db.diagnose("Born(p, c) => Lives(p, c)").table.to_pylist()[0]
+        # Of b nothing is known but where it does not live.
+        assert (row["applies"], row["violations"], row["confidence"], row["pca_confidence"]) == (4, 2, 1 / 2, 2 / 3)

@@ -138,8 +138,10 @@ class JudgedRule:
     hard: bool = False
     groundings: int | None = None
     violations: int | None = None
-    # Bindings of body and head whose body holds; None of what is no implication.
+    # Bindings of body and head whose body holds, and of whose head it is known whether it does; None of what is no implication.
     applies: int | None = None
+    # Those of whose head that is not known; of what is no implication the groundings of which nobody knows whether they hold.
+    unlabelled: int = 0
     head: HeadRate | None = None
     # Of these those of whose head's other arguments something is known; None where what is not known is false.
     known: int | None = None
@@ -183,7 +185,9 @@ class JudgedRule:
     @property
     def cases(self) -> int | None:
         """Where it can be violated."""
-        return self.groundings if self.applies is None else self.applies
+        if self.applies is None:
+            return None if self.groundings is None else self.groundings - self.unlabelled
+        return self.applies
 
     @property
     def opposite(self) -> bool:
@@ -223,20 +227,20 @@ class JudgedRule:
         assert self.violations is not None, "it was counted"
         assert self.groundings is not None, "it was counted"
         wrong, hard = self.violations, "hard, but " if self.hard and self.violations else ""
-        if self.applies is None:
-            of = counted(self.groundings, "grounding")
-            yield (
-                f"{hard}violated in {wrong:,} of {of} ({percent(wrong, self.groundings)})"
-                if wrong
-                else f"holds in {_all(of)}"
-            )
+        cases, implies = self.cases, self.applies is not None
+        assert cases is not None, "it was counted"
+        labelled = " with a label" if self.unlabelled else ""
+        what = counted(cases, "case" if implies else "grounding") + labelled + (" where it applies" if implies else "")
+        if cases:
+            share = percent(wrong, cases)
+            yield f"{hard}violated in {wrong:,} of {what} ({share})" if wrong else f"holds in {_all(what)}"
+        elif not self.unlabelled:
+            yield "never applies: nothing satisfies its body" if implies else f"holds in {_all(what)}"
+        if self.unlabelled:
+            others = counted(self.unlabelled, "case" if implies else "grounding")
+            yield f"{others.replace(' ', ' more ', 1) if cases else others} {'has' if self.unlabelled == 1 else 'have'} no label"
+        if not implies:
             return
-        if not self.applies:
-            yield "never applies: nothing satisfies its body"
-        else:
-            cases = f"{counted(self.applies, 'case')} where it applies"
-            share = percent(wrong, self.applies)
-            yield f"{hard}violated in {wrong:,} of {cases} ({share})" if wrong else f"holds in {_all(cases)}"
         if self.head is not None and self.head.total > 1:
             yield self.head.words
         (low, high), base = self.interval, self.base_rate
