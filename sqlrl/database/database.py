@@ -1461,7 +1461,7 @@ class Database(Helpful):
         RuleQuality, Diagnosis or Table
             Of "quality" a `RuleQuality`, which prints a verdict on each rule. Its `table`, which the view `sqlrl.rule_quality` has, too, has for each rule `applies` (bindings of
             the variables of body and head that satisfy the body; where some atoms have no label those of whose head it is known whether it holds), `violations`, `confidence` (the share of `applies` that is no violation) with its Wilson interval of 95 %
-            (`confidence_low`, `confidence_high`), `base_rate` (the share of the bindings of the head alone that satisfy it), `lift` (confidence / base rate), `pca_confidence`
+            (`confidence_low`, `confidence_high`; cases with the same head are one draw), `base_rate` (the share of the bindings of the head alone that satisfy it), `lift` (confidence / base rate), `pca_confidence`
             (over those bindings alone of whose head's other arguments some fact is known; where the predicate of the head is to be predicted and has several arguments),
             `weight`, `verdict`, `violating_sql` (a query that lists the violations), `implied_by`, `contradicts` (numbers of other rules) and `problem`. Body and head are those
             of an implication as it is written; other formulas have violations alone.

@@ -26,6 +26,7 @@ from sqlrl.ground.observed import observed_layout
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rule_parts import (
     REFUSED,
+    GroupVariables,
     PartCounter,
     RulePart,
     implications,
@@ -39,8 +40,8 @@ from sqlrl.logic.implications import FALSE, Implication, false_atom, has_atoms, 
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula, format_rule
 from sqlrl.logic.rule_list import RefusedRule, RuleList, parse_rules, read_rules, rules_of
-from sqlrl.logic.subformulas import atoms_of, terms_of, with_terms
-from sqlrl.logic.terms import And, Argument, Atom, Clause, Constant, Formula, Predicate, Variable
+from sqlrl.logic.subformulas import atoms_of, free_variables, terms_of, with_terms
+from sqlrl.logic.terms import And, Argument, Atom, Clause, Constant, Formula, Not, Predicate, Variable
 from sqlrl.plan.sources import argument_columns
 from sqlrl.plan.violating_rows import NamedFacts, NamedTables, violating_rows
 from sqlrl.progress import Stage
@@ -50,6 +51,7 @@ from sqlrl.structure.diagnosis.quality import (
     HeadRate,
     JudgedRule,
     RuleQuality,
+    effective_size,
     head_words,
     quality_table,
     rule_quality,
@@ -284,6 +286,8 @@ class _Trial:
         with Stage("counting heads"):
             heads = self._heads(counter, found)
         known = self._known(counter, found, layout, totals)
+        with Stage("counting cases of heads"):
+            draws = self._draws(counter, found, applies, totals)
         chosen = extent.examples
         names = None if chosen is None else self.session.example_names(self.session.ids(chosen))
         tables = replace(named_tables(self.session.catalog.store, layout, self.partial), chosen=names)
@@ -318,7 +322,7 @@ class _Trial:
                     wrong = totals[clause] - true[clause]
                     one = replace(
                         one, violations=wrong, applies=applies.get(clause), head=head, known=known.get(clause),
-                        unlabelled=unlabelled.get(clause, 0), sql=query.text(clause),
+                        unlabelled=unlabelled.get(clause, 0), draws=draws.get(clause), sql=query.text(clause),
                     )  # fmt: skip
                 elif one.problem is None:
                     one = replace(one, problem="it cannot be counted where some atoms have no label")
@@ -388,6 +392,50 @@ class _Trial:
             if total:
                 rates[clause] = n, total
         return rates
+
+    def _draws(
+        self,
+        counter: PartCounter,
+        found: Mapping[int, Implication],
+        applies: Mapping[int, int],
+        totals: Mapping[int, int],
+    ) -> dict[int, float]:
+        """Return by clause how many independent draws its cases are worth: all that have the head, or what one condition has of it, are one."""
+        program = counter.program
+        columns = {name: info.example_column for name, info in program.layout.predicates.items()}
+        by: dict[int, GroupVariables] = {}
+        for i, x in found.items():
+            plus = program.features[i].feature.plus
+            of_body, of_head = ({*free_variables(part)}.difference(plus) for part in (x.body, x.head))
+            example = any(columns[atom.predicate] for atom in atoms_of(x.head))
+            if of_body <= of_head and (example or not any(columns.values())):
+                # Each head has one case.
+                continue
+            shared = [
+                tuple(dict.fromkeys(name for name in free_variables(atom) if name in of_body & of_head))
+                for atom in atoms_of(x.body)
+            ]
+            by[i] = GroupVariables(max(shared, key=len, default=()), example)
+        parts = []
+        for sign in (True, False):
+            formulas = {}
+            for i in by:
+                body, head = surely_true(found[i].body, self.partial), found[i].head
+                if mentions(head, self.partial):
+                    # Cases whose head is known to hold, and those whose head is known not to.
+                    known = surely_true(head, self.partial) if sign else Not(possibly_true(head, self.partial))
+                    formulas[i] = And((body, known))
+                elif sign:
+                    formulas[i] = body
+            parts.append(negated_parts(program, formulas))
+        first, second = ({part.feature for part in some} for some in parts)
+        whole = {i for i in first if i in second or not mentions(found[i].head, self.partial)}
+        sums = counter.spread([part for some in parts for part in some if part.feature in whole], by, totals)
+        draws = {clause: effective_size(*pair) for clause, pair in sums.items() if pair[1]}
+        for clause, feature in enumerate(program.feature_of):
+            if feature in found and feature not in by and clause in applies:
+                draws[clause] = float(applies[clause])
+        return draws
 
     def _known(
         self, counter: PartCounter, found: Mapping[int, Implication], layout: Layout, totals: Mapping[int, int]

@@ -61,17 +61,27 @@ PAIRS_SCHEMA = pa.schema(
 )
 
 
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """Return the Wilson interval of 95 % of a share.
+def wilson(successes: int, trials: int, size: float | None = None) -> tuple[float, float]:
+    """Return the Wilson interval of 95 % of a share; `size` is the effective number of trials where they are not independent.
 
-    Source: Wilson, "Probable inference, the law of succession, and statistical inference" (1927).
+    Sources: Wilson, "Probable inference, the law of succession, and statistical inference" (1927); with an effective size Dean and Pagano,
+    "Evaluating confidence interval methods for binomial proportions in clustered surveys" (2015).
     """
-    z, whole = QUANTILE, trials + QUANTILE**2
-    centre = (successes + z * z / 2) / whole
-    spread = z / whole * math.sqrt(successes * (trials - successes) / trials + z * z / 4)
+    z, n, share = QUANTILE, trials if size is None else size, successes / trials
+    whole = n + z * z
+    centre = (share * n + z * z / 2) / whole
+    spread = z / whole * math.sqrt(n * share * (trials - successes) / trials + z * z / 4)
     low = 0.0 if successes == 0 else max(centre - spread, 0.0)
     high = 1.0 if successes == trials else min(centre + spread, 1.0)
     return low, high
+
+
+def effective_size(total: int, squares: int) -> float:
+    """Return how many independent draws a sample is worth whose draws come in groups that are alike, given the sums of their sizes and of the squares.
+
+    Source: Kish, "Survey sampling" (1965), section 8.2, with all draws of a group alike.
+    """
+    return total * total / squares
 
 
 def percent(part: int, whole: int) -> str:
@@ -143,6 +153,8 @@ class JudgedRule:
     # Those of whose head that is not known; of what is no implication the groundings of which nobody knows whether they hold.
     unlabelled: int = 0
     head: HeadRate | None = None
+    # How many independent draws the cases are worth: those with one head are one; None where that is not known.
+    draws: float | None = None
     # Of these those of whose head's other arguments something is known; None where what is not known is false.
     known: int | None = None
     problem: str | None = None
@@ -158,9 +170,11 @@ class JudgedRule:
 
     @property
     def interval(self) -> tuple[float | None, float | None]:
-        """The interval of 95 % of the confidence."""
+        """The interval of 95 % of the confidence, which counts the cases of one head as one draw."""
         held = self._held(self.applies)
-        return wilson(held, self.applies) if held is not None and self.applies else (None, None)
+        if held is None or not self.applies or self.draws is None:
+            return None, None
+        return wilson(held, self.applies, self.draws)
 
     @property
     def base_rate(self) -> float | None:
