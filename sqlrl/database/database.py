@@ -1356,7 +1356,7 @@ class Database(Helpful):
     @overload
     def diagnose(
         self,
-        model: Model | str | Path,
+        model: Model | str | Path | Sequence[str],
         *,
         kind: Literal["quality"] = ...,
         examples: Any = ...,
@@ -1407,7 +1407,7 @@ class Database(Helpful):
     @takes_old_arguments
     def diagnose(
         self,
-        model: Model | str | Path,
+        model: Model | str | Path | Sequence[str],
         *,
         kind: Literal["quality", "paper", "overlap", "costs"] = "quality",
         examples: Any = None,
@@ -1429,8 +1429,9 @@ class Database(Helpful):
 
         Parameters
         ----------
-        model : Model, str or Path
-            Of kind "quality" also the path of a file, or a text with a rule a line; predicates that it does not declare are those of the data.
+        model : Model, str, Path or list of str
+            Of kind "quality" also the path of a file, a text with a rule a line, or a list of such texts; predicates that it does not declare are those of the data. A number or
+            bullet before a rule (`1.`, `-`) is skipped, which the verdict says.
         kind : {"quality", "paper", "overlap", "costs"}
             "quality": a row for each rule, the worst first. "paper": which rules are too general or too specific, by the share of all groundings (also those whose body is
             false), as `sqlrl.Transfer` marks them. "overlap": the pairs of clauses that share ground clauses on the data, so that they say the same of the same atoms. A

@@ -14,7 +14,7 @@ from os import PathLike
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.arguments import given
+from sqlrl.arguments import given, refuse
 from sqlrl.catalog.layout import Layout, TableName, TypeInfo
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import shown_arguments
@@ -56,7 +56,7 @@ from sqlrl.structure.diagnosis.quality import (
     quality_table,
     rule_quality,
 )
-from sqlrl.training.session import Query, Session, check_limit_option, check_model, verb
+from sqlrl.training.session import Query, Session, check_limit_option, verb
 from sqlrl.wording import did_you_mean, nearest_names
 
 TABLE = "rule_diagnosis"
@@ -74,16 +74,20 @@ def judged_rules(session: Session, asked: Query) -> RuleQuality:
         listed = _listed(session, asked.model)
         trial = _Trial(session, replace(asked, model=listed.model.with_rules(())), list(listed.entries))
         judged, pairs = trial.judge()
+        judged = [replace(each, mark=listed.mark(listed.entries[each.rule])) for each in judged]
         run = _keep(session, listed, judged, clock) if session.engine.writable else None
     return rule_quality(judged, _pair_table(pairs, judged), run)
 
 
 def _listed(session: Session, model: object) -> RuleList:
     """Return the rules of a model, a file or a text; of the latter predicates that it does not declare are those of the data."""
-    named = isinstance(model, str) and not set("(\n") & set(model) and given(model) == "text"
-    if not isinstance(model, str | PathLike) or named:
-        check_model(model)
-        assert isinstance(model, Model)
+    if isinstance(model, list | tuple) and all(isinstance(each, str) for each in model):
+        model = "\n".join(model)
+    elif isinstance(model, str) and "\n" not in model and _is_kept(session, model):
+        raise refuse("a model", model)
+    if not isinstance(model, str | PathLike):
+        if not isinstance(model, Model):
+            raise refuse("a model, or rules,", model)
         return rules_of(model)
     records = session.catalog.predicates()
     known = {
@@ -97,6 +101,14 @@ def _listed(session: Session, model: object) -> RuleList:
     if given(model) == "path":
         return read_rules(str(model), known, untyped=untyped, trusted=trusted)
     return parse_rules(str(model), known, untyped=untyped, trusted=trusted)
+
+
+def _is_kept(session: Session, name: str) -> bool:
+    """Tell whether a text is the name of a model that the database keeps."""
+    store = session.catalog.store
+    same = exp.EQ(this=exp.Lower(this=column("name")), expression=exp.convert(name.lower()))
+    query = exp.select(column("name")).from_(store.table("named_model")).where(same)
+    return store.engine.fetch(query, step="look for a model of that name").num_rows > 0
 
 
 # ---- the trial -----------------------------------------------------------------------------------------

@@ -432,6 +432,50 @@ def test_one_bad_line_leaves_the_others_alone(shop: sqlrl.Database) -> None:
     assert len(found.pairs) == len(PROBLEMS) * (len(PROBLEMS) - 1) / 2
 
 
+MARKS = [
+    ("1. ", "1."), ("2) ", "2)"), ("(3) ", "(3)"), ("  12.  ", "12."), ("* ", "*"), ("- ", "-"), ("+ ", "+"), ("• ", "•"), ("– ", "–"), ("\t-\t", "-"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ["Late(o) => Refunded(o)", "Late(o) => Refunded(o).", "!Late(o) v Refunded(o)"])
+def test_numbers_and_bullets_of_a_list_are_no_part_of_rules(shop: sqlrl.Database, rule: str) -> None:
+    rows = shop.diagnose("Rules:\n" + "\n".join(mark + rule for mark, _ in MARKS)).table.to_pylist()
+    counted = sorted((row for row in rows if row["line"] > 1), key=lambda row: row["line"])
+    assert len(counted) == len(MARKS)
+    (alone,) = shop.diagnose(f"{rule}\n").table.to_pylist()
+    for row, (_, said) in zip(counted, MARKS, strict=True):
+        assert (row["text"], row["weight"], row["violations"]) == (rule, None, alone["violations"])
+        assert f"read without the {said!r} before it" in row["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"),
+    [("1 Late(o) => Refunded(o)", 1.0), ("-1.5 Late(o) => Refunded(o)", -1.5), ("3. -0.5 Late(o) => Refunded(o)", -0.5), ("- 2 Late(o) => Refunded(o)", 2.0), ("* 2 Late(o) => Refunded(o)", 2.0)],
+)  # fmt: skip
+def test_weights_are_no_numbers_of_a_list(shop: sqlrl.Database, text: str, weight: float) -> None:
+    for row in shop.diagnose(f"{text}\n").table:
+        assert row["weight"] == weight
+
+
+def test_both_signs_are_no_bullet(shop: sqlrl.Database) -> None:
+    assert len(shop.diagnose("*Late(o) => Refunded(o)\n").table) == 2
+
+
+def test_any_text_is_a_list_of_rules(shop: sqlrl.Database, tmp_path: Path) -> None:
+    good, bad = "Late(o) => Refunded(o)", "Penguins can swim."
+    (tmp_path / "none.mln").write_text("", encoding="utf-8")
+    for text in ("", "\n", [], tmp_path / "none.mln"):
+        assert str(shop.diagnose(text)) == "there are no rules"
+    assert str(shop.diagnose(bad)).startswith(f"{bad}: not counted: ")
+    assert shop.diagnose([good, bad]).table.to_arrow() == shop.diagnose(f"{good}\n{bad}").table.to_arrow()
+    for wrong in (None, 3, [3], b"x"):
+        with pytest.raises(InputError, match=r"a model, or rules, is needed, not .*: give the rules as a text"):
+            shop.diagnose(wrong)
+    shop.models["shop rules"] = sqlrl.parse_mln(f"Late(order)\nRefunded(order)\n{good}")
+    with pytest.raises(InputError, match=re.escape("db.models['Shop rules']")):
+        shop.diagnose("Shop rules")
+
+
 def test_rules_that_data_or_limits_refuse_are_listed(shop: sqlrl.Database) -> None:
     shop.load("Size", [(f"o{i:02}", i) for i in range(40)], types=["order", "money"])
     many = " v ".join(f"Placed(o{i}, s)" for i in range(9))

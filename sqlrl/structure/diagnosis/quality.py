@@ -159,6 +159,7 @@ class JudgedRule:
     known: int | None = None
     problem: str | None = None
     sql: str | None = None
+    mark: str | None = None  # the number or bullet that stood before it in a list
     missing: tuple[str, ...] = ()  # constants that the data do not have, with their types
     implied_by: tuple[int, ...] = ()
     contradicts: tuple[int, ...] = ()
@@ -232,6 +233,8 @@ class JudgedRule:
                 yield "its weight is negative, so it speaks for what violates it"
         if self.missing:
             yield f"the data have no {' and no '.join(self.missing)}"
+        if self.mark is not None:
+            yield f"read without the {self.mark!r} before it"
         if self.implied_by:
             yield f"implied by {_rules(self.implied_by)}"
         if self.contradicts:
