@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from sqlrl.arguments import given, refuse
 from sqlrl.catalog.layout import Layout, TableName, TypeInfo
+from sqlrl.catalog.soft_truths import values_between
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import shown_arguments
 from sqlrl.engine.nodes import column, named, star_count, subquery, table, union_all
@@ -122,6 +123,7 @@ class _Trial:
     asked: Query  # with a model that has no rules yet
     entries: list[Rule | RefusedRule]
     problems: dict[int, str] = field(default_factory=dict)  # by the number of the rule
+    soft: frozenset[str] = frozenset()  # predicates with values between true and false
     partial: frozenset[str] = frozenset()  # predicates of some of whose atoms nothing is known
 
     @property
@@ -134,6 +136,7 @@ class _Trial:
         session, asked = self.session, self.asked
         wanted = [i for i, entry in enumerate(self.entries) if isinstance(entry, Rule)]
         wanted = self._with_data(wanted)
+        self.soft = frozenset(values_between(session.catalog.store))
         judged: list[JudgedRule] = []
         pairs: list[RulePair] = []
         with session.engine.turn:
@@ -219,8 +222,12 @@ class _Trial:
 
     def _layout(self, numbers: Sequence[int]) -> Layout:
         # What a rule on trial names is no part of the domains of others.
-        rules = (Rule(_without_constants(self._rule(i).formula)) for i in numbers)
-        model = self.asked.model.with_rules(tuple(rules))
+        rules = tuple(Rule(_without_constants(self._rule(i).formula)) for i in numbers)
+        used = {atom.predicate for rule in rules for atom in atoms_of(rule.formula)}
+        model = self.asked.model.with_rules(rules)
+        # Soft truths are refused of the rules that mention them, and are nothing to the others.
+        kept = {name: each for name, each in model.predicates.items() if name in used or name not in self.soft}
+        model = replace(model, predicates=kept)
         return self.session.layout(model, roles=replace(self.asked.roles, drop=()), all_closed=True)
 
     def _partly_known(self, layout: Layout) -> frozenset[str]:

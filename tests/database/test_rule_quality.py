@@ -497,6 +497,22 @@ def test_a_model_may_have_rules_without_data(shop: sqlrl.Database) -> None:
     assert [row["rule"] for row in shop.diagnose(model, roles=sqlrl.Roles(drop=["Lost"])).table] == [0]
 
 
+@pytest.mark.parametrize("declared", [False, True])
+@pytest.mark.parametrize("target", [False, True])
+def test_soft_truths_are_nothing_to_rules_without_them(shop: sqlrl.Database, declared: bool, target: bool) -> None:
+    shop.load("Liked", [("o00", 0.9), ("o01", 0.2)], types=["order"], value=1, target=target)
+    text = 'Late(o) => Refunded(o)\nLate(o) => Liked(o)\nLiked(o) => (EXIST s Placed(o, s))\n2 Late(o) => Liked("o00")'
+    rules: Any = text
+    if declared:
+        rules = sqlrl.parse_mln("Placed(order, shop)\nLate(order)\nRefunded(order)\nLiked(order)\n" + text)
+    found = {row["rule"]: row for row in shop.diagnose(rules).table}
+    assert (found[0]["applies"], found[0]["violations"]) == (16, 6)
+    for i in (1, 2, 3):
+        assert found[i]["problem"].startswith("Liked has 2 values between 0 and 1"), found[i]
+    (kept,) = shop.diagnose(rules, roles=sqlrl.Roles(drop=["Liked"])).table
+    assert kept["violations"] == 6
+
+
 def test_a_rule_of_too_many_groundings_leaves_the_others_alone(shop: sqlrl.Database) -> None:
     many = " v ".join(f"Late(x{i})" for i in range(25))
     found = {row["rule"]: row for row in shop.diagnose(f"{many}\nLate(o) => Refunded(o)\nLate(o) => {many}").table}
