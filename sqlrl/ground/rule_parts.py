@@ -26,7 +26,8 @@ from sqlrl.ground.program import BoundFeature, Extent, Program, ShapeUse
 from sqlrl.logic.implications import Implication, implication
 from sqlrl.logic.model import Rule
 from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Shaper, Slot
-from sqlrl.logic.terms import Clause, Constant, Formula, Not, Variable
+from sqlrl.logic.subformulas import atoms_of, free_variables, subformulas
+from sqlrl.logic.terms import And, Clause, Constant, Equal, Formula, Not, Or, Variable
 from sqlrl.plan.count_plan import GroupColumns
 from sqlrl.plan.counting import alike_groundings, count_groundings, count_violated
 from sqlrl.plan.disjunct_factors import domain_size
@@ -92,6 +93,8 @@ def rule_parts(program: Program, formulas: Mapping[int, Formula], *, own: bool) 
 
     A part has all variables of its rule, or with `own` those that it mentions.
     """
+    if not own:
+        formulas = {i: _typed(formula, program.features[i].rule) for i, formula in formulas.items()}
     compiled: dict[int, BoundFeature] = {}
 
     def take(features: Sequence[int]) -> None:
@@ -111,6 +114,16 @@ def rule_parts(program: Program, formulas: Mapping[int, Formula], *, own: bool) 
         if own or not whole.instances or _owners(program, made.domain) == _owners(program, whole.instances[0]):
             found.append(made)
     return found
+
+
+def _typed(formula: Formula, rule: Rule | None) -> Formula:
+    """Return a part of a rule beside which stand, always true, the atoms that say the types of variables of which it has equalities alone."""
+    if rule is None or not any(isinstance(part, Equal) for part in subformulas(formula)):
+        return formula
+    known = {name for atom in atoms_of(formula) for name in free_variables(atom)}
+    names = {*free_variables(formula)} - known
+    beside = [atom for atom in atoms_of(rule.formula) if names.intersection(free_variables(atom))]
+    return And((formula, *(Or((atom, Not(atom))) for atom in beside))) if beside else formula
 
 
 def bodies(program: Program, features: Iterable[int]) -> list[RulePart]:

@@ -162,14 +162,14 @@ def witnesses(draw: st.DrawFn) -> Formula:
 def implications(draw: st.DrawFn) -> Implies:
     """A rule of one to three conditions; variables of equalities stand in a literal, too."""
     parts = draw(st.lists(st.one_of(literals("xyt"), literals("xyt"), witnesses()), min_size=1, max_size=3))
-    for pair in (("x", "y"),):
-        if set(pair) <= set[str]().union(*map(free, parts)) and draw(st.booleans()):
-            equal = Equal(*map(Variable, pair))
-            parts.append(draw(st.sampled_from([equal, Not(equal)])))
-    join = And if draw(st.integers(0, 3)) else Or
-    body = parts[0] if len(parts) == 1 else join(tuple(parts))
     several = st.lists(literals("xyt"), min_size=2, max_size=2).map(lambda found: Or(tuple(found)))
     head = draw(st.one_of(literals("xyt"), literals("xyt"), several, witnesses()))
+    # The head alone may say the types of the two.
+    if {"x", "y"} <= set[str]().union(*map(free, [*parts, head])) and draw(st.booleans()):
+        equal = Equal(Variable("x"), Variable("y"))
+        parts.append(draw(st.sampled_from([equal, Not(equal)])))
+    join = And if draw(st.integers(0, 3)) else Or
+    body = parts[0] if len(parts) == 1 else join(tuple(parts))
     return Implies(body, head)
 
 
@@ -237,6 +237,24 @@ def between(row: dict[str, Any]) -> object:
 def _declared() -> str:
     kinds = {"Person": ("person",), "Thing": ("thing",), **PREDICATES}
     return "".join(f"{name}({', '.join(types)})\n" for name, types in kinds.items())
+
+
+@pytest.mark.parametrize(
+    ("rule", "applies", "violations"),
+    [
+        ("Late(o) ^ o != p => Refunded(p)", 16 * 39, 16 * 28 - 6),
+        ('Late("o00") ^ s != t => Placed("o00", t)', 90, 81),
+        ("Late(o) ^ o = p => Refunded(p)", 16, 6),
+        ('Late(o) ^ (p = "o38" v p = o) => Refunded(p)', 32, 6),
+    ],
+)
+def test_types_that_only_the_head_says(shop: sqlrl.Database, rule: str, applies: int, violations: int) -> None:
+    (row,) = shop.diagnose(f"{rule}\n").table.to_pylist()
+    assert (row["applies"], row["violations"]) == (applies, violations)
+    assert None not in (row["confidence"], row["confidence_low"], row["base_rate"], row["lift"])
+    assert len(shop.sql(row["violating_sql"]).fetchall()) == violations
+    declared = "Placed(order, shop)\nLate(order)\nRefunded(order)\n"
+    assert shop.count(sqlrl.parse_mln(declared + rule))["applies"] == [applies]
 
 
 # ---- atoms without a label -----------------------------------------------------------------------------
