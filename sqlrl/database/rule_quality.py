@@ -312,6 +312,7 @@ class _Trial:
         tables = replace(named_tables(self.session.catalog.store, layout, self.partial), chosen=names)
         query = _Violating(self.session, program, tables, self.partial)
         missing = {i: _missing(program, i) for i in features}
+        alike = _alike_constants(program, features)
         judged = []
         refused = {clause: str(error.message).split("\n")[0] for clause, error in counter.refused.items()}
         with Stage("writing queries"):
@@ -330,6 +331,7 @@ class _Trial:
                     totals.get(clause),
                     problem=refused.get(clause) if clause not in true else None,
                     missing=missing[feature],
+                    alike=alike.get(feature, ()),
                 )
                 if clause in true:
                     head = None
@@ -524,6 +526,24 @@ def _missing(program: Program, feature: int) -> tuple[str, ...]:
         if isinstance(term, Constant)
     }
     return tuple(f"{kind} {name!r}" for kind, name in sorted(named) if program.constants.of(kind)[name] < 0)
+
+
+def _alike_constants(program: Program, features: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """Return by feature the variables that stand once in its rule and are called as a constant of their type is, with that type."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    for i in features:
+        bound = program.features[i]
+        assert bound.rule is not None, "it is the feature of a rule"
+        uses = Counter(term.name for term in terms_of(bound.rule.formula) if isinstance(term, Variable))
+        plus = bound.feature.plus
+        found[i] = [(kind, name) for name, kind in bound.feature.variables if uses[name] == 1 and name not in plus]
+    constants = program.constants
+    constants.learn(pair for pairs in found.values() for pair in pairs)
+    return {
+        i: tuple(f"{name} is a variable here, and the data have the {kind} {name!r}" for kind, name in pairs)
+        for i, pairs in ((i, [(k, n) for k, n in pairs if constants.of(k)[n] >= 0]) for i, pairs in found.items())
+        if pairs
+    }
 
 
 def _owners(program: Program) -> dict[int, int]:

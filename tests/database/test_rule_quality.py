@@ -572,6 +572,28 @@ def test_hard_rules_that_are_violated_come_first(shop: sqlrl.Database) -> None:
     assert shop.diagnose("-1 Refunded(o) => !Late(o)\nLate(o) => Refunded(o)").table["rule"] == [1, 0]
 
 
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("Placed(o, s3) => Refunded(o)", ["s3"]),
+        ("Late(o) => Placed(o, s3)", ["s3"]),
+        ("Placed(o, s3) ^ Placed(o01, s4) => Refunded(o)", ["o01", "s3", "s4"]),
+        ('Placed(o, "s3") => Refunded(o)', []),
+        # Of the same name, and of another type.
+        ("Placed(s3, s) => Refunded(s3)", []),
+        ("Late(s3) v Refunded(o)", []),
+        # It joins, or is meant to be one.
+        ("Placed(o, s3) ^ Placed(p, s3) => Late(o)", []),
+        ("Late(o) => (EXIST s3 Placed(o, s3))", []),
+        ("Placed(o, +s3) => Refunded(o)", []),
+    ],
+)
+def test_variables_that_are_called_as_constants_are_told(shop: sqlrl.Database, rule: str, said: list[str]) -> None:
+    for row in shop.diagnose(f"{rule}\n").table:
+        found = re.findall(r"(\S+) is a variable here, and the data have the \S+ '(\S+)'", row["verdict"])
+        assert sorted(found) == [(name, name) for name in said]
+
+
 def test_a_hard_rule_that_states_a_block_is_counted() -> None:
     with sqlrl.connect() as db:
         db.load("Lives", [("a", "Rome"), ("a", "Oslo"), ("b", "Rome")], types=["person", "city"], target=True)

@@ -161,6 +161,7 @@ class JudgedRule:
     sql: str | None = None
     mark: str | None = None  # the number or bullet that stood before it in a list
     missing: tuple[str, ...] = ()  # constants that the data do not have, with their types
+    alike: tuple[str, ...] = ()  # what is said of variables that are called as constants of the data are
     implied_by: tuple[int, ...] = ()
     contradicts: tuple[int, ...] = ()
 
@@ -233,6 +234,8 @@ class JudgedRule:
                 yield "its weight is negative, so it speaks for what violates it"
         if self.missing:
             yield f"the data have no {' and no '.join(self.missing)}"
+        for each in self.alike:
+            yield f"{each}: write a constant in quotes"
         if self.mark is not None:
             yield f"read without the {self.mark!r} before it"
         if self.implied_by:
