@@ -657,11 +657,18 @@ def _with_pairs(judged: Sequence[JudgedRule], pairs: Sequence[RulePair]) -> list
             contradicted.setdefault(pair.second, []).append(pair.first)
         else:
             implied.setdefault(pair.second, []).append(pair.first)
+    # Lines count from 1, as in a text; where rules have none, or stand in several files, their text tells them.
+    lines = Counter(line for line in {each.rule: each.line for each in judged}.values() if line is not None)
+    places = {
+        each.rule: f"line {each.line}" if each.line is not None and lines[each.line] == 1 else each.text
+        for each in judged
+    }
     return [
         replace(
             each,
             implied_by=tuple(sorted(implied.get(each.rule, ()))),
             contradicts=tuple(sorted(contradicted.get(each.rule, ()))),
+            places=places,
         )
         for each in judged
     ]

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -717,10 +717,21 @@ def test_redundant_and_contradictory_pairs_are_named(
     for kind, first, second in pairs:
         if kind == "contradictory":
             assert rows[first]["contradicts"] == [second]
-            assert f"contradicts rule {first}" in rows[second]["verdict"]
+            assert f"contradicts line {first + 1}" in rows[second]["verdict"]
         else:
             assert rows[second]["implied_by"] == [first]
-            assert f"implied by rule {first}" in rows[second]["verdict"]
+            assert f"implied by line {first + 1}" in rows[second]["verdict"]
+
+
+def test_rules_without_lines_are_told_by_their_texts(shop: sqlrl.Database) -> None:
+    text = "Late(o) => Refunded(o)\nLate(o) ^ Placed(o, s) => Refunded(o)\nLate(o) => !Refunded(o)"
+    model = sqlrl.parse_mln("Placed(order, shop)\nLate(order)\nRefunded(order)\n" + text)
+    bare = model.with_rules(tuple(replace(rule, line=0) for rule in model.rules))
+    rows = {row["rule"]: row["verdict"] for row in shop.diagnose(bare).table}
+    assert rows[1].endswith("; implied by Late(o) => Refunded(o)")
+    assert rows[2].endswith("; contradicts Late(o) => Refunded(o)")
+    lines = {row["rule"]: row["verdict"] for row in shop.diagnose(model).table}
+    assert lines[1].endswith("; implied by line 4")
 
 
 # ---- forms, kinds, and what is kept --------------------------------------------------------------------

@@ -164,6 +164,7 @@ class JudgedRule:
     alike: tuple[str, ...] = ()  # what is said of variables that are called as constants of the data are
     implied_by: tuple[int, ...] = ()
     contradicts: tuple[int, ...] = ()
+    places: Mapping[int, str] = field(default_factory=dict)  # what is said of where other rules stand, by their numbers
 
     @property
     def confidence(self) -> float | None:
@@ -239,9 +240,13 @@ class JudgedRule:
         if self.mark is not None:
             yield f"read without the {self.mark!r} before it"
         if self.implied_by:
-            yield f"implied by {_rules(self.implied_by)}"
+            yield f"implied by {self._rules(self.implied_by)}"
         if self.contradicts:
-            yield f"contradicts {_rules(self.contradicts)}"
+            yield f"contradicts {self._rules(self.contradicts)}"
+
+    def _rules(self, numbers: Sequence[int]) -> str:
+        listed = self.places.get(numbers[0], f"rule {numbers[0]}")
+        return listed if len(numbers) == 1 else f"{listed} and {len(numbers) - 1:,} more"
 
     def _judged(self) -> Iterator[str]:
         assert self.violations is not None, "it was counted"
@@ -288,11 +293,6 @@ def _share(part: int | None, whole: int | None) -> float | None:
 
 def _all(cases: str) -> str:
     return f"the {cases}" if cases.startswith("1 ") else f"all {cases}"
-
-
-def _rules(numbers: Sequence[int]) -> str:
-    listed = f"rule {numbers[0]}"
-    return listed if len(numbers) == 1 else f"{listed} and {len(numbers) - 1:,} more"
 
 
 # ---- the result ----------------------------------------------------------------------------------------
