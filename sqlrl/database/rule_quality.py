@@ -41,8 +41,8 @@ from sqlrl.logic.implications import FALSE, Implication, false_atom, has_atoms, 
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula, format_rule
 from sqlrl.logic.rule_list import RefusedRule, RuleList, parse_rules, read_rules, rules_of
-from sqlrl.logic.subformulas import atoms_of, free_variables, terms_of, with_terms
-from sqlrl.logic.terms import And, Argument, Atom, Clause, Constant, Formula, Not, Predicate, Variable
+from sqlrl.logic.subformulas import atoms_of, conjuncts, free_variables, terms_of, with_terms
+from sqlrl.logic.terms import And, Argument, Atom, Clause, Constant, Formula, Implies, Not, Predicate, Variable
 from sqlrl.plan.sources import argument_columns
 from sqlrl.plan.violating_rows import NamedFacts, NamedTables, violating_rows
 from sqlrl.progress import Stage
@@ -332,10 +332,11 @@ class _Trial:
                     problem=refused.get(clause) if clause not in true else None,
                     missing=missing[feature],
                     alike=alike.get(feature, ()),
+                    always=_always(program, feature),
                 )
                 if clause in true:
                     head = None
-                    if clause in heads:
+                    if clause in heads and one.always is None:
                         variables = dict(program.features[feature].feature.variables)
                         noun, said = head_words(query.filled(clause, found[feature].head), variables)
                         part = mentions(found[feature].head, self.partial)
@@ -488,24 +489,40 @@ class _Trial:
         return {clause: known[clause] + wrong.get(clause, 0) for clause in whole}
 
     def _compared(self, program: Program, added: Sequence[int]) -> list[RulePair]:
-        """Compare the rules with each other; templates and rules with quantifiers inside are not compared."""
-        clauses: dict[int, Clause] = {}
+        """Compare the rules with each other; templates and rules with quantifiers inside are not compared, nor what cannot be taken apart."""
+        clauses: dict[int, list[Clause]] = {}
         heads: dict[int, Implication] = {}
         types: dict[int, tuple[tuple[str, str], ...]] = {}
+        several_heads: dict[int, list[Rule]] = {}
         features = [i for i, bound in enumerate(program.features) if bound.rule is not None and not bound.feature.plus]
-        owners = _owners(program)
+        owners, found = _owners(program), implications(program, features)
         several = Counter(owners[i] for i in features)
         for i in features:
-            place, feature = owners[i], program.features[i].feature
+            number, bound = added[owners[i]], program.features[i]
+            assert bound.rule is not None, "it is the feature of a rule"
             # Both signs of `*` are rules of one number, and a negative weight speaks for what is no clause.
-            if several[place] > 1 or (self._rule(added[place]).weight or 0) < 0:
+            if several[owners[i]] > 1 or (self._rule(number).weight or 0) < 0:
                 continue
-            if len(feature.clauses) == 1 and not feature.negated:
-                clauses[added[place]] = feature.clauses[0]
-            types[added[place]] = feature.variables
-        for i, each in implications(program, features).items():
-            if added[owners[i]] in types:
-                heads[added[owners[i]]] = each
+            each = found.get(i, Implication(And(()), bound.rule.formula))
+            types[number], heads[number] = bound.feature.variables, each
+            if len(bound.feature.clauses) == 1 and not bound.feature.negated:
+                clauses[number] = [bound.feature.clauses[0]]
+            elif isinstance(each.head, And):
+                # It says each of its heads.
+                several_heads[number] = [
+                    Rule(Implies(each.body, part) if i in found else part, 0.0) for part in conjuncts(each.head)
+                ]
+
+        def compare(some: Sequence[int]) -> None:
+            """Find the clauses of rules with several heads."""
+            rules = [rule for number in some for rule in several_heads[number]]
+            compiled = iter(program.compiled(rules))
+            for number in some:
+                mine = [next(compiled).feature for _ in several_heads[number]]
+                if not any(feature.negated for feature in mine):
+                    clauses[number] = [clause for feature in mine for clause in feature.clauses]
+
+        in_halves(list(several_heads), compare, lambda *_: None)
         with Stage("comparing rules"):
             return [*implied_pairs(clauses), *contradictory_pairs(heads, types)]
 
@@ -526,6 +543,12 @@ def _missing(program: Program, feature: int) -> tuple[str, ...]:
         if isinstance(term, Constant)
     }
     return tuple(f"{kind} {name!r}" for kind, name in sorted(named) if program.constants.of(kind)[name] < 0)
+
+
+def _always(program: Program, feature: int) -> bool | None:
+    """Return whether a rule is true whatever the data are, or false; None of one that says something of them."""
+    bound = program.features[feature].feature
+    return None if bound.clauses else not bound.negated
 
 
 def _alike_constants(program: Program, features: Sequence[int]) -> dict[int, tuple[str, ...]]:

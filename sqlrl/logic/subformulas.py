@@ -101,3 +101,12 @@ def free_variables(formula: Formula, bound: frozenset[str] = frozenset()) -> Ite
         case _:
             for part in parts_of(formula):
                 yield from free_variables(part, bound)
+
+
+def conjuncts(formula: Formula) -> Iterator[Formula]:
+    """Yield the parts of a conjunction, those of conjunctions inside it in their place; of another formula itself."""
+    if isinstance(formula, And):
+        for part in formula.parts:
+            yield from conjuncts(part)
+    else:
+        yield formula

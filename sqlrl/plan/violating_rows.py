@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sqlrl.engine.nodes import aliased_table, column, conjunction, integer, join, named, subquery, union_all
-from sqlrl.logic.subformulas import atoms_of, subformulas
+from sqlrl.logic.subformulas import atoms_of, conjuncts, subformulas
 from sqlrl.logic.terms import (
     And,
     Atom,
@@ -127,14 +127,6 @@ def _normal(formula: Formula, *, positive: bool) -> Formula:
             return formula if positive else Not(formula)
 
 
-def _conjuncts(formula: Formula) -> Iterator[Formula]:
-    if isinstance(formula, And):
-        for part in formula.parts:
-            yield from _conjuncts(part)
-    else:
-        yield formula
-
-
 def _examples(formula: Formula, tables: NamedTables) -> frozenset[Term]:
     """Return the terms of a formula that are examples."""
     return frozenset(term for atom in atoms_of(formula) for term in _examples_of(atom, tables))
@@ -168,7 +160,7 @@ class _Writer:
         types = {**self.types, **self._types(formula)}
         inside: _Known = {name: value for name, value in known.items() if name not in free}
         query, conditions, rest = exp.select(), list[exp.Expression](), list[Formula]()
-        for part in _conjuncts(formula):
+        for part in conjuncts(formula):
             if isinstance(part, Atom):
                 relation, same = self._relation(part, inside)
                 self._join(query, relation, same, conditions)
@@ -336,7 +328,7 @@ class _Writer:
         self, formula: Formula, free: Sequence[str], types: Mapping[str, str], known: _Known
     ) -> Iterator[exp.Expression]:
         """Yield conditions that keep variables in the domains of their examples, where facts do not."""
-        positive = [part for part in _conjuncts(formula) if isinstance(part, Atom)]
+        positive = [part for part in conjuncts(formula) if isinstance(part, Atom)]
         for name in free:
             if name == EXAMPLE:
                 continue

@@ -565,6 +565,20 @@ def test_verdicts(shop: sqlrl.Database, rule: str, verdict: str) -> None:
     assert str(found) == f"{found.table['text'][0]}: {verdict}"
 
 
+@pytest.mark.parametrize(
+    ("rule", "verdict"),
+    [
+        ("Late(o) => Late(o)", "holds in all 16 cases where it applies; always true, whatever the data are"),
+        ("Late(o) ^ Placed(o, s) => Late(o)", "holds in all 16 cases where it applies; always true, whatever the data are"),
+        ("Late(o) ^ !Late(o) => Refunded(o)", "never applies: nothing satisfies its body; always true, whatever the data are"),
+        ("Late(o) ^ !Late(o)", "violated in 40 of 40 groundings (100 %); always false, whatever the data are"),
+    ],
+)  # fmt: skip
+def test_rules_that_say_nothing_are_told(shop: sqlrl.Database, rule: str, verdict: str) -> None:
+    (row,) = shop.diagnose(f"{rule}\n").table.to_pylist()
+    assert (row["verdict"], row["base_rate"], row["lift"]) == (verdict, None, None)
+
+
 def test_hard_rules_that_are_violated_come_first(shop: sqlrl.Database) -> None:
     text = "Refunded(o) => !Late(o)\nLate(o) => Refunded(o).\nPlaced(o, s) => Late(o).\nPlaced(o, s) ^ Placed(o, t) => s = t.\nbad\nbad line\nLate(o) => Refunded(o)"
     assert shop.diagnose(text).table["rule"] == [2, 1, 0, 5, 3, 4]
@@ -705,7 +719,22 @@ def test_what_a_text_declares_is_a_part_of_the_domains() -> None:
         (["Placed(o, s) => Late(o)", "Placed(o, s) ^ Placed(p, s) => Late(p)"], [("equal", 0, 1)]),
         (["Placed(o, s) ^ Placed(p, s) => Late(p)", "Placed(o, s) => Late(o)"], [("equal", 0, 1)]),
         (["Late(o)", "Late(o) v Refunded(p)"], [("redundant", 0, 1)]),
-        (["Late(o) ^ Refunded(o)", "Late(o) => Refunded(o)"], []),
+        (["Late(o) ^ Refunded(o)", "Late(o) => Refunded(o)"], [("redundant", 0, 1)]),
+        (["Late(o)", "!Late(p)"], [("contradictory", 0, 1)]),
+        (["!Refunded(o).", "Refunded(o)"], [("contradictory", 0, 1)]),
+        (["Late(o)", "Placed(p, s) => !Late(p)"], []),
+        (["Placed(o, s) => Late(o) ^ Refunded(o)", "Placed(p, t) => Refunded(p)"], [("redundant", 0, 1)]),
+        (["Placed(o, s) => Late(o)", "Placed(p, t) => Refunded(p) ^ Late(p)"], [("redundant", 1, 0)]),
+        (["Placed(o, s) => Late(o) ^ Refunded(o)", "Placed(p, t) => Refunded(p) ^ Late(p)"], [("equal", 0, 1)]),
+        (["Placed(o, s) => Late(o) ^ Refunded(o)", 'Late(o) ^ Placed(o, "s1") => Refunded(o)'], [("redundant", 0, 1)]),
+        (["Late(o) => Late(o)", "Late(o) => Refunded(o)"], []),
+        (["Placed(o, s) => Late(o) ^ (Refunded(o) ^ !Late(o))", "Placed(p, t) => Refunded(p)"], [("redundant", 0, 1)]),
+        (
+            ["Placed(o, s) ^ s != t => Late(o) ^ Placed(o, t)", "Placed(p, s) ^ s != t => Placed(p, t)"],
+            [("redundant", 0, 1)],
+        ),
+        # A head alone does not say what s and t are.
+        (["Late(o) ^ s != t => Refunded(o) ^ Placed(o, t)", "Late(o) ^ s != t => Placed(o, t)"], []),
     ],
 )
 def test_redundant_and_contradictory_pairs_are_named(

@@ -161,6 +161,9 @@ class JudgedRule:
     sql: str | None = None
     mark: str | None = None  # the number or bullet that stood before it in a list
     missing: tuple[str, ...] = ()  # constants that the data do not have, with their types
+    always: bool | None = (
+        None  # whether it is true whatever the data are, or false; None of one that says something of them
+    )
     alike: tuple[str, ...] = ()  # what is said of variables that are called as constants of the data are
     implied_by: tuple[int, ...] = ()
     contradicts: tuple[int, ...] = ()
@@ -264,7 +267,9 @@ class JudgedRule:
         if self.unlabelled:
             others = counted(self.unlabelled, "case" if implies else "grounding")
             yield f"{others.replace(' ', ' more ', 1) if cases else others} {'has' if self.unlabelled == 1 else 'have'} no label"
-        if not implies:
+        if self.always is not None:
+            yield f"always {'true' if self.always else 'false'}, whatever the data are"
+        if not implies or self.always is not None:
             return
         if self.head is not None and self.head.total > 1:
             yield self.head.words
