@@ -1499,7 +1499,7 @@ class Database(Helpful):
         >>> found = db.diagnose("Penguin(x) => Bird(x).\nPenguin(x) => Flies(x).\nPenguin(x) => Swims(x)")
         >>> print(found)
         Penguin(x) => Flies(x).: hard, but violated in 1 of 1 case where it applies (100 %); of all 3 animals 67 % satisfy Flies(x); no better than chance
-        Penguin(x) => Bird(x).: holds in all of 1 case where it applies; of all 3 animals 100 % are bird
+        Penguin(x) => Bird(x).: holds in all of 1 case where it applies; of all 3 animals 100 % satisfy Bird(x)
         Penguin(x) => Swims(x): not counted: unknown predicate 'Swims'; did you mean 'Flies'?
         >>> db.sql(found.table["violating_sql"][0]).fetchall()
         [('pingu',)]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from os import PathLike
@@ -15,14 +14,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.arguments import given, refuse
-from sqlrl.catalog.layout import Layout, TableName, TypeInfo
+from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.catalog.soft_truths import values_between
-from sqlrl.catalog.store import Store
-from sqlrl.catalog.views import shown_arguments
+from sqlrl.database.violation_queries import ViolationQueries, named_tables
 from sqlrl.engine.nodes import column, named, star_count, subquery, table, union_all
 from sqlrl.errors import CatalogError, SqlrlError
 from sqlrl.ground.binding import bind_program
-from sqlrl.ground.clauses import clause_table, expansion_names
+from sqlrl.ground.clauses import clause_table
 from sqlrl.ground.observed import observed_layout
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rule_parts import (
@@ -36,7 +34,6 @@ from sqlrl.ground.rule_parts import (
     rule_parts,
     whole_rules,
 )
-from sqlrl.logic.expansions import fill
 from sqlrl.logic.implications import FALSE, Implication, false_atom, has_atoms, mentions, possibly_true, surely_true
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula, format_rule
@@ -44,7 +41,6 @@ from sqlrl.logic.rule_list import RefusedRule, RuleList, parse_rules, read_rules
 from sqlrl.logic.subformulas import atoms_of, conjuncts, free_variables, terms_of, with_terms
 from sqlrl.logic.terms import And, Argument, Atom, Clause, Constant, Formula, Implies, Not, Predicate, Variable
 from sqlrl.plan.sources import argument_columns
-from sqlrl.plan.violating_rows import NamedFacts, NamedTables, violating_rows
 from sqlrl.progress import Stage
 from sqlrl.structure.diagnosis.pairs import CONTRADICTORY, RulePair, contradictory_pairs, implied_pairs
 from sqlrl.structure.diagnosis.quality import (
@@ -109,7 +105,7 @@ def _is_kept(session: Session, name: str) -> bool:
     store = session.catalog.store
     same = exp.EQ(this=exp.Lower(this=column("name")), expression=exp.convert(name.lower()))
     query = exp.select(column("name")).from_(store.table("named_model")).where(same)
-    return store.engine.fetch(query, step="look for a model of that name").num_rows > 0
+    return bool(store.engine.fetch(query, step="look for a model of that name").num_rows)
 
 
 # ---- the trial -----------------------------------------------------------------------------------------
@@ -310,7 +306,7 @@ class _Trial:
         chosen = extent.examples
         names = None if chosen is None else self.session.example_names(self.session.ids(chosen))
         tables = replace(named_tables(self.session.catalog.store, layout, self.partial), chosen=names)
-        query = _Violating(self.session, program, tables, self.partial)
+        query = ViolationQueries(self.session, program, tables, self.partial)
         missing = {i: _missing(program, i) for i in features}
         alike = _alike_constants(program, features)
         judged = []
@@ -440,7 +436,7 @@ class _Trial:
             by[i] = GroupVariables(max(shared, key=len, default=()), example)
         parts = []
         for sign in (True, False):
-            formulas = {}
+            formulas: dict[int, Formula] = {}
             for i in by:
                 body, head = surely_true(found[i].body, self.partial), found[i].head
                 if mentions(head, self.partial):
@@ -587,84 +583,6 @@ def _value_place(program: Program, predicate: str) -> int:
         counts.append(named(exp.Subquery(this=exp.select(star_count()).from_(subquery(distinct, "d"))), f"n{i}"))
     (row,) = program.engine.fetch(exp.select(*counts), step=f"count what {predicate} is known of").to_pylist()
     return max(range(len(info.types)), key=lambda i: (row[f"n{i}"], i))
-
-
-# ---- violating rows ------------------------------------------------------------------------------------
-
-
-class _Violating:
-    """Writes for each clause of a program the query of the rows that violate it."""
-
-    def __init__(self, session: Session, program: Program, tables: NamedTables, partial: frozenset[str]) -> None:
-        self._session, self._program, self._tables, self._partial = session, program, tables, partial
-        self._constants: dict[int, dict[int, dict[str, str]]] = {}
-        # The text of a query depends on the constants of its clause in the places of these alone.
-        self._known: dict[object, list[str]] = {}
-
-    def filled(self, clause: int, formula: Formula) -> Formula:
-        """Return a formula with the constants of a clause in place of its `+` variables."""
-        feature = self._program.feature_of[clause]
-        plus = self._program.features[feature].feature.plus
-        if not plus:
-            return formula
-        if feature not in self._constants:
-            clauses, rows = expansion_names(self._program, feature)
-            self._constants[feature] = {
-                each: dict(zip(plus, row, strict=True)) for each, row in zip(clauses, rows, strict=True)
-            }
-        return fill(formula, self._constants[feature][clause])
-
-    def text(self, clause: int) -> str:
-        """Return the query of a clause."""
-        bound = self._program.features[self._program.feature_of[clause]]
-        assert bound.rule is not None, "it is the clause of a rule"
-        formula = possibly_true(self.filled(clause, bound.rule.formula), self._partial)
-        variables = tuple(v for v in bound.feature.variables if v[0] not in bound.feature.plus)
-        constants = [term.name for term in terms_of(formula) if isinstance(term, Constant)]
-        numbers = count()
-        shape = with_terms(formula, lambda t: Constant(f"\x00{next(numbers)}\x00") if isinstance(t, Constant) else t)
-        if (shape, variables) not in self._known:
-            query = self._session.engine.render(violating_rows(shape, variables, self._tables))
-            self._known[shape, variables] = re.split("'\x00([0-9]+)\x00'", query)
-        pieces = list(self._known[shape, variables])
-        pieces[1::2] = [self._session.engine.render(exp.Literal.string(constants[int(i)])) for i in pieces[1::2]]
-        return "".join(pieces)
-
-
-def named_tables(store: Store, layout: Layout, partial: Collection[str] = ()) -> NamedTables:
-    """Return the views of facts with names, of `partial` predicates also of what is known to be false, and the tables of domains."""
-    records, types, valued = store.predicates(), store.types(), store.valued()
-    local = {name for name, record in types.items() if record.local}
-    facts = {
-        name: NamedFacts(
-            records[name].readable or "",
-            tuple(shown_arguments(records[name], valued=name in valued)),
-            info.types,
-            "example" if info.example_column else None,
-            "truth" if info.open else None,
-            # Of labels outside of its scope, and of the domains of their examples, no atom is one.
-            records[name].atoms if info.open and not (info.full_scope and local.isdisjoint(info.types)) else None,
-        )
-        for name, info in layout.predicates.items()
-        if name in records
-    }
-    facts |= {f"{name}{FALSE}": replace(facts[name], atoms=records[name].atoms, false=True) for name in partial}
-    return NamedTables(
-        store.engine.schema,
-        facts,
-        {name: record.dictionary for name, record in types.items()},
-        {name: record.domain for name, record in types.items() if record.local and record.domain is not None},
-        layout.example_type,
-        {name: _declared(store, info) for name, info in layout.types.items() if info.declared},
-    )
-
-
-def _declared(store: Store, info: TypeInfo) -> list[str]:
-    """Return the constants of a type that the model declares beyond those of the data, which are the last ones."""
-    query = exp.select(column("name")).from_(table(info.dictionary)).order_by(column("id"))
-    query = query.where(column("id") >= exp.convert(info.size - info.declared))
-    found: list[str] = store.engine.fetch(query, step=f"read the constants of {info.name}").column(0).to_pylist()
-    return found
 
 
 # ---- what is kept --------------------------------------------------------------------------------------

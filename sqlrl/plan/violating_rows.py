@@ -98,7 +98,9 @@ def _among(
         # All data are one example, or the rule is about all of them.
         return exp.true() if chosen else exp.false()
     listed = [exp.Literal.string(name) for name in chosen]
-    return exp.and_(*(exp.In(this=here.copy(), expressions=[x.copy() for x in listed]) for here in named_here))
+    asked = conjunction([exp.In(this=here.copy(), expressions=[x.copy() for x in listed]) for here in named_here])
+    assert asked is not None, "it names an example"
+    return asked
 
 
 # ---- formulas whose negations stand before atoms and quantifiers ---------------------------------------

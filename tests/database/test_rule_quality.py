@@ -24,10 +24,11 @@ from sqlrl.errors import GroundingWarning, InputError
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of, subformulas
 from sqlrl.logic.terms import And, Atom, Constant, Equal, Exist, Formula, Implies, Not, Or, Variable
-from sqlrl.structure.diagnosis.quality import percent, wilson
+from sqlrl.structure.diagnosis.quality import head_words, percent, wilson
 
 TYPES = {"person": ("Ann", "Bob", "Cid"), "thing": ("Hat", "Pen")}
 PREDICATES = {"P": ("person",), "Q": ("person",), "R": ("person", "thing"), "S": ("person", "person")}
+X, Y = Variable("x"), Variable("y")
 KINDS = {"x": "person", "y": "person", "z": "person", "t": "thing", "u": "thing"}
 
 Fact = tuple[str, tuple[str, ...]]
@@ -550,7 +551,7 @@ def test_a_rule_of_too_many_groundings_leaves_the_others_alone(shop: sqlrl.Datab
         ("Refunded(o) => !Late(o)", "violated in 10 of 12 cases where it applies (83 %); of all 40 orders 60 % are not late; worse than chance"),
         ('Placed(o, "s0") => Refunded(o)', "violated in 3 of 4 cases where it applies (75 %); of all 40 orders 30 % are refunded; no better than chance"),
         ('Placed(o, "s9") ^ Late(o) => Refunded(o)', "holds in the 1 case where it applies; of all 40 orders 30 % are refunded"),
-        ("Refunded(o) => (EXIST s Placed(o, s))", "holds in all 12 cases where it applies; of all 40 bindings 100 % satisfy EXIST s Placed(o, s)"),
+        ("Refunded(o) => (EXIST s Placed(o, s))", "holds in all 12 cases where it applies; of all 40 orders 100 % satisfy EXIST s Placed(o, s)"),
         ("Late(o) v Refunded(o)", "violated in 22 of 40 groundings (55 %)"),
         ("!Late(o) v Refunded(o).", "hard, but violated in 6 of 40 groundings (15 %)"),
         ("-1 Late(o) => Refunded(o)", "violated in 6 of 16 cases where it applies (38 %); of all 40 orders 30 % are refunded; worse than chance; its weight is negative, so it speaks for what violates it"),
@@ -563,6 +564,28 @@ def test_verdicts(shop: sqlrl.Database, rule: str, verdict: str) -> None:
     found = shop.diagnose(rule + "\n")
     assert found.table["verdict"] == [verdict]
     assert str(found) == f"{found.table['text'][0]}: {verdict}"
+
+
+@pytest.mark.parametrize(
+    ("head", "kinds", "words"),
+    [
+        (Atom("Blocked", (X,)), ["customer"], ("customers", "are blocked")),
+        (Not(Atom("Overdue", (X,))), ["company"], ("companies", "are not overdue")),
+        (Atom("Bird", (X,)), ["box"], ("boxes", "satisfy Bird(x)")),
+        (Atom("Churn", (X,)), ["branch"], ("branches", "satisfy Churn(x)")),
+        (Atom("Fails", (X,)), ["key"], ("keys", "satisfy Fails(x)")),
+        (Atom("Speed", (X,)), ["address"], ("addresses", "satisfy Speed(x)")),
+        (Atom("HasMoved", (X,)), ["news"], ("news", "satisfy HasMoved(x)")),
+        (Atom("Company", (X,)), ["p"], ("constants of type p", "satisfy Company(x)")),
+        (Atom("Lives", (X, Y)), ["person", "city"], ("combinations (person, city)", "satisfy Lives(x, y)")),
+        (Atom("Lives", (X, Constant("Rome"))), ["person"], ("persons", "satisfy Lives(x, Rome)")),
+        (Atom("Knows", (X, X)), ["person"], ("persons", "satisfy Knows(x, x)")),
+        (Exist(("y",), Atom("Lives", (X, Y))), ["person"], ("persons", "satisfy EXIST y Lives(x, y)")),
+        (Atom("Blocked", (Constant("Ann"),)), [], ("bindings", "satisfy Blocked(Ann)")),
+    ],
+)
+def test_heads_in_words(head: Formula, kinds: list[str], words: tuple[str, str]) -> None:
+    assert head_words(head, dict(zip("xy", kinds, strict=False))) == words
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from sqlrl import markup
 from sqlrl.logic.implications import literal_of
 from sqlrl.logic.printer import format_formula
-from sqlrl.logic.terms import Formula, Variable
+from sqlrl.logic.subformulas import free_variables
+from sqlrl.logic.terms import Formula
 from sqlrl.report import Table
 from sqlrl.wording import counted
 
@@ -22,6 +23,11 @@ QUANTILE = 1.959963984540054
 
 SHOWN = 20
 """Rules that are printed; the table has all of them."""
+
+STATES = frozenset(
+    ["Active", "Busy", "Dead", "Free", "Idle", "Inactive", "Late", "New", "Old", "Open", "Overdue", "Sick", "Valid"]
+)
+"""Predicates that read well after "are", beside participles such as "Blocked"; of others nobody knows whether they are verbs or nouns."""
 
 COUNT = pa.decimal128(38)
 
@@ -115,22 +121,24 @@ class HeadRate:
 
 def head_words(head: Formula, types: Mapping[str, str]) -> tuple[str, str]:
     """Return what the bindings of a head are, in the plural, and what those do that satisfy it; `types` are those of its variables."""
+    names = list(dict.fromkeys(free_variables(head)))
+    kinds = [types[name] for name in names if name in types]
+    noun = _plural(kinds[0]) if len(kinds) == 1 else f"combinations ({', '.join(kinds)})" if kinds else "bindings"
     literal = literal_of(head)
     if literal is not None:
-        atom, positive = literal
-        names = [term.name for term in atom.terms if isinstance(term, Variable)]
-        if len(names) == 1 and len(atom.terms) == 1:
-            noun = _plural(types[names[0]])
-            # Verbs end so, and what follows "are" is none.
-            if re.fullmatch(r"[A-Z][a-z]*[a-rt-z]", atom.predicate):
-                return noun, f"are {'' if positive else 'not '}{atom.predicate.lower()}"
-            return noun, f"satisfy {format_formula(head)}"
-    return "bindings", f"satisfy {format_formula(head)}"
+        (predicate, terms), positive = (literal[0].predicate, literal[0].terms), literal[1]
+        if len(terms) == len(names) == 1 and (predicate in STATES or re.fullmatch("[A-Z][a-z]+[a-df-z]ed", predicate)):
+            return noun, f"are {'' if positive else 'not '}{predicate.lower()}"
+    return noun, f"satisfy {format_formula(head)}"
 
 
 def _plural(noun: str) -> str:
-    if noun.endswith("s"):
+    if len(noun) < 3 or not noun.isalpha():
+        return f"constants of type {noun}"
+    if re.search("[^s]s$", noun):
         return noun
+    if re.search("(ss|x|[cs]h)$", noun):
+        return f"{noun}es"
     return f"{noun[:-1]}ies" if re.search("[^aeiou]y$", noun) else f"{noun}s"
 
 
