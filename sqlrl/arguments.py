@@ -63,7 +63,7 @@ def wrong_kind(needed: str, value: object) -> str:
 def instead(needed: str, value: object) -> str:
     """Return what to give in place of an argument."""
     kind = given(value)
-    if kind == "text" and needed == "a model" and _NAME.fullmatch(str(value)):
+    if kind == "text" and needed in ("a model", "a model, or rules,") and _NAME.fullmatch(str(value)):
         kind = "name"
     further = GIVEN.get(kind, "").replace("{value}", repr(value))
     return f"{NEEDED[needed]}; {further}" if further else NEEDED[needed]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -80,8 +81,8 @@ def _listed(session: Session, model: object) -> RuleList:
     """Return the rules of a model, a file or a text; of the latter predicates that it does not declare are those of the data."""
     if isinstance(model, list | tuple) and all(isinstance(each, str) for each in model):
         model = "\n".join(model)
-    elif isinstance(model, str) and "\n" not in model and _is_kept(session, model):
-        raise refuse("a model", model)
+    elif isinstance(model, str) and given(model) == "text" and _is_name(session, model):
+        raise refuse("a model, or rules,", model)
     if not isinstance(model, str | PathLike):
         if not isinstance(model, Model):
             raise refuse("a model, or rules,", model)
@@ -100,8 +101,12 @@ def _listed(session: Session, model: object) -> RuleList:
     return parse_rules(str(model), known, untyped=untyped, trusted=trusted)
 
 
-def _is_kept(session: Session, name: str) -> bool:
-    """Tell whether a text is the name of a model that the database keeps."""
+def _is_name(session: Session, name: str) -> bool:
+    """Tell whether a text is the name of a model that the database keeps, or one word, which says nothing of the data."""
+    if set("(\n") & set(name):
+        return False
+    if re.fullmatch(r"[\w-]+", name):
+        return True
     store = session.catalog.store
     same = exp.EQ(this=exp.Lower(this=column("name")), expression=exp.convert(name.lower()))
     query = exp.select(column("name")).from_(store.table("named_model")).where(same)

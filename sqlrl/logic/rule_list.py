@@ -82,10 +82,21 @@ def parse_rules(
         # What its first line says of templates is about all lines after it.
         return rules_of(parse_mln(text, path=path, trusted=trusted))
     program = _ListedProgram(known, untyped, trusted=trusted)
-    text, marks = _without_marks(text)
-    source = SourceText(text, path)
+    bare, marks = _without_marks(text)
+    source = SourceText(bare, path)
     program.read(SourceText(program.readable(source), path), file)
-    return replace(program.rule_list(), marks=marks, path=path)
+    found = program.rule_list()
+    if not marks:
+        return found
+    # What is no rule is shown as it was written.
+    written, lines = text.split("\n"), bare.split("\n")
+    entries = tuple(
+        replace(entry, text=written[entry.line - 1].strip())
+        if isinstance(entry, RefusedRule) and entry.line in marks and entry.text == lines[entry.line - 1].strip()
+        else entry
+        for entry in found.entries
+    )
+    return replace(found, entries=entries, marks=marks, path=path)
 
 
 def _without_marks(text: str) -> tuple[str, dict[int, str]]:
