@@ -18,6 +18,8 @@ _NAME = re.compile(r"[\w .-]{1,60}")
 NEEDED: Mapping[str, str] = {
     "a model": "parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln",
     "a model, or an estimator that has learned one,": "read a file with sqlrl.read_mln or sqlrl.read_psl",
+    "a model, or rules,": "give the rules as a text with one in each line, or as a list of such texts, or the path of a file; "
+    "sqlrl.parse_mln and sqlrl.read_mln read models",
     "a program of probabilistic soft logic": "parse it with sqlrl.parse_psl, or read a file with sqlrl.read_psl",
     "a prediction or probabilities": "give what db.predict(model) or db.probabilities(model) returned; sqlrl.evaluate scores arrays",
     "a list of names, a query, a table, a frame or a file": f"sqlrl.example lists the names, and leaving {Parameter('examples')} out takes all",
@@ -61,7 +63,7 @@ def wrong_kind(needed: str, value: object) -> str:
 def instead(needed: str, value: object) -> str:
     """Return what to give in place of an argument."""
     kind = given(value)
-    if kind == "text" and needed == "a model" and _NAME.fullmatch(str(value)):
+    if kind == "text" and needed in ("a model", "a model, or rules,") and _NAME.fullmatch(str(value)):
         kind = "name"
     further = GIVEN.get(kind, "").replace("{value}", repr(value))
     return f"{NEEDED[needed]}; {further}" if further else NEEDED[needed]

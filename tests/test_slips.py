@@ -216,7 +216,7 @@ KINDS: list[tuple[Callable[[Things], object], str]] = [
     (lambda t: t.db.models[1.5], r"there is no model 1\.5: db\.models\(\) lists their names and whole numbers"),
     (lambda t: t.db.runs[None], r"there is no run None: runs have whole numbers, which db\.runs\(\) lists"),
     (lambda t: t.db.predict("taste"), r"not the text 'taste': .*db\.predict\(db\.models\['taste'\]\)"),
-    (lambda t: t.db.diagnose("taste"), r"a model is needed, not the text 'taste': .*db\.models\['taste'\]"),
+    (lambda t: t.db.diagnose("taste"), r"a model, or rules, is needed, not the text 'taste': .*db\.models\['taste'\]"),
     (lambda t: t.db.predict("1 Liked(d)"), r"not the text '1 Liked\(d\)': [^;]*$"),
     (lambda t: t.db.split("doc"), r"a type whose constants are not to be shared is by='doc'"),
     (

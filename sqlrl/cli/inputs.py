@@ -136,7 +136,8 @@ class ModelInputs(DatabaseOptions):
                 "`sqlrl load --evidence`"
             )
         with session(output) as run:
-            given: str | Path = read_input() if self.model == "-" and listed else Path(self.model)
+            # The line end says that it is a text, and no name of a model.
+            given: str | Path = f"{read_input()}\n" if self.model == "-" and listed else Path(self.model)
             if listed:
                 whole = read_listed(given, trusted=not self.untrusted)
             else:

@@ -1276,7 +1276,7 @@ class Database(Helpful):
         -------
         Table
             Columns `clause`, `text`, `n`, `groundings`, `applies`, `weight`; the counts are exact integers. `applies` are the groundings whose body holds, of a clause that
-            is an implication as written, and NULL of others. With `by` a column for each variable, with
+            is an implication as written, and NULL of others; atoms without a label are false here, and no cases of `diagnose`. With `by` a column for each variable, with
             the names of constants, `clause`, `groundings`, `n`, `violated`, `applies`, by clause and then by the order of constants in the data. A
             variable with the name of another column has `_` behind it. With `against`: `clause`, `text`, `delta_n`, `weight`. With `expected`:
             `clause`, `text`, `n_observed`, `n_expected`, `difference` (observed minus expected), `groundings`, `weight`; labels are read for
@@ -1357,7 +1357,7 @@ class Database(Helpful):
     @overload
     def diagnose(
         self,
-        model: Model | str | Path,
+        model: Model | str | Path | Sequence[str],
         *,
         kind: Literal["quality"] = ...,
         examples: Any = ...,
@@ -1408,7 +1408,7 @@ class Database(Helpful):
     @takes_old_arguments
     def diagnose(
         self,
-        model: Model | str | Path,
+        model: Model | str | Path | Sequence[str],
         *,
         kind: Literal["quality", "paper", "overlap", "costs"] = "quality",
         examples: Any = None,
@@ -1430,8 +1430,9 @@ class Database(Helpful):
 
         Parameters
         ----------
-        model : Model, str or Path
-            Of kind "quality" also the path of a file, or a text with a rule a line; predicates that it does not declare are those of the data.
+        model : Model, str, Path or list of str
+            Of kind "quality" also the path of a file, a text with a rule a line, or a list of such texts; predicates that it does not declare are those of the data. A number or
+            bullet before a rule (`1.`, `-`) is skipped, which the verdict says.
         kind : {"quality", "paper", "overlap", "costs"}
             "quality": a row for each rule, the worst first. "paper": which rules are too general or too specific, by the share of all groundings (also those whose body is
             false), as `sqlrl.Transfer` marks them. "overlap": the pairs of clauses that share ground clauses on the data, so that they say the same of the same atoms. A
@@ -1461,8 +1462,8 @@ class Database(Helpful):
         -------
         RuleQuality, Diagnosis or Table
             Of "quality" a `RuleQuality`, which prints a verdict on each rule. Its `table`, which the view `sqlrl.rule_quality` has, too, has for each rule `applies` (bindings of
-            the variables of body and head that satisfy the body), `violations`, `confidence` (the share of `applies` that is no violation) with its Wilson interval of 95 %
-            (`confidence_low`, `confidence_high`), `base_rate` (the share of the bindings of the head alone that satisfy it), `lift` (confidence / base rate), `pca_confidence`
+            the variables of body and head that satisfy the body; where some atoms have no label those of whose head it is known whether it holds), `violations`, `confidence` (the share of `applies` that is no violation) with its Wilson interval of 95 %
+            (`confidence_low`, `confidence_high`; cases with the same head are one draw), `base_rate` (the share of the bindings of the head alone that satisfy it), `lift` (confidence / base rate), `pca_confidence`
             (over those bindings alone of whose head's other arguments some fact is known; where the predicate of the head is to be predicted and has several arguments),
             `weight`, `verdict`, `violating_sql` (a query that lists the violations), `implied_by`, `contradicts` (numbers of other rules) and `problem`. Body and head are those
             of an implication as it is written; other formulas have violations alone.
@@ -1499,7 +1500,7 @@ class Database(Helpful):
         >>> found = db.diagnose("Penguin(x) => Bird(x).\nPenguin(x) => Flies(x).\nPenguin(x) => Swims(x)")
         >>> print(found)
         Penguin(x) => Flies(x).: hard, but violated in 1 of 1 case where it applies (100 %); of all 3 animals 67 % satisfy Flies(x); no better than chance
-        Penguin(x) => Bird(x).: holds in the 1 case where it applies; of all 3 animals 100 % are bird
+        Penguin(x) => Bird(x).: holds in the 1 case where it applies; of all 3 animals 100 % satisfy Bird(x)
         Penguin(x) => Swims(x): not counted: unknown predicate 'Swims'; there are Bird, Flies, Penguin
         >>> db.sql(found.table["violating_sql"][0]).fetchall()
         [('pingu',)]

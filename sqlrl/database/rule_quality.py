@@ -6,7 +6,7 @@ import hashlib
 import re
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from os import PathLike
@@ -14,35 +14,34 @@ from os import PathLike
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.arguments import given
-from sqlrl.catalog.layout import Layout, TableName, TypeInfo
-from sqlrl.catalog.store import Store
-from sqlrl.catalog.views import shown_arguments
+from sqlrl.arguments import given, refuse
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.soft_truths import values_between
+from sqlrl.database.violation_queries import ViolationQueries, named_tables
 from sqlrl.engine.nodes import column, named, star_count, subquery, table, union_all
-from sqlrl.errors import CatalogError, LabelWarning, SqlrlError, warn
+from sqlrl.errors import CatalogError, SqlrlError
 from sqlrl.ground.binding import bind_program
-from sqlrl.ground.clauses import clause_table, expansion_names
+from sqlrl.ground.clauses import clause_table
 from sqlrl.ground.observed import observed_layout
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rule_parts import (
     REFUSED,
+    GroupVariables,
     PartCounter,
-    bodies,
+    RulePart,
     implications,
     in_halves,
     negated_parts,
     rule_parts,
     whole_rules,
 )
-from sqlrl.logic.expansions import fill
-from sqlrl.logic.implications import Implication, has_atoms
+from sqlrl.logic.implications import FALSE, Implication, false_atom, has_atoms, mentions, possibly_true, surely_true
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula, format_rule
 from sqlrl.logic.rule_list import RefusedRule, RuleList, parse_rules, read_rules, rules_of
-from sqlrl.logic.subformulas import atoms_of, terms_of, with_terms
-from sqlrl.logic.terms import Argument, Atom, Clause, Constant, Formula, Predicate, Variable
+from sqlrl.logic.subformulas import atoms_of, conjuncts, free_variables, terms_of, with_terms
+from sqlrl.logic.terms import And, Argument, Atom, Clause, Constant, Formula, Implies, Not, Predicate, Variable
 from sqlrl.plan.sources import argument_columns
-from sqlrl.plan.violating_rows import NamedFacts, NamedTables, violating_rows
 from sqlrl.progress import Stage
 from sqlrl.structure.diagnosis.pairs import CONTRADICTORY, RulePair, contradictory_pairs, implied_pairs
 from sqlrl.structure.diagnosis.quality import (
@@ -50,11 +49,12 @@ from sqlrl.structure.diagnosis.quality import (
     HeadRate,
     JudgedRule,
     RuleQuality,
+    effective_size,
     head_words,
     quality_table,
     rule_quality,
 )
-from sqlrl.training.session import Query, Session, check_limit_option, check_model, verb
+from sqlrl.training.session import Query, Session, check_limit_option, verb
 from sqlrl.wording import did_you_mean, nearest_names
 
 TABLE = "rule_diagnosis"
@@ -72,16 +72,20 @@ def judged_rules(session: Session, asked: Query) -> RuleQuality:
         listed = _listed(session, asked.model)
         trial = _Trial(session, replace(asked, model=listed.model.with_rules(())), list(listed.entries))
         judged, pairs = trial.judge()
+        judged = [replace(each, mark=listed.mark(listed.entries[each.rule])) for each in judged]
         run = _keep(session, listed, judged, clock) if session.engine.writable else None
     return rule_quality(judged, _pair_table(pairs, judged), run)
 
 
 def _listed(session: Session, model: object) -> RuleList:
     """Return the rules of a model, a file or a text; of the latter predicates that it does not declare are those of the data."""
-    named = isinstance(model, str) and not set("(\n") & set(model) and given(model) == "text"
-    if not isinstance(model, str | PathLike) or named:
-        check_model(model)
-        assert isinstance(model, Model)
+    if isinstance(model, list | tuple) and all(isinstance(each, str) for each in model):
+        model = "\n".join(model)
+    elif isinstance(model, str) and given(model) == "text" and _is_name(session, model):
+        raise refuse("a model, or rules,", model)
+    if not isinstance(model, str | PathLike):
+        if not isinstance(model, Model):
+            raise refuse("a model, or rules,", model)
         return rules_of(model)
     records = session.catalog.predicates()
     known = {
@@ -97,6 +101,18 @@ def _listed(session: Session, model: object) -> RuleList:
     return parse_rules(str(model), known, untyped=untyped, trusted=trusted)
 
 
+def _is_name(session: Session, name: str) -> bool:
+    """Tell whether a text is the name of a model that the database keeps, or one word, which says nothing of the data."""
+    if set("(\n") & set(name):
+        return False
+    if re.fullmatch(r"[\w-]+", name):
+        return True
+    store = session.catalog.store
+    same = exp.EQ(this=exp.Lower(this=column("name")), expression=exp.convert(name.lower()))
+    query = exp.select(column("name")).from_(store.table("named_model")).where(same)
+    return bool(store.engine.fetch(query, step="look for a model of that name").num_rows)
+
+
 # ---- the trial -----------------------------------------------------------------------------------------
 
 
@@ -108,6 +124,8 @@ class _Trial:
     asked: Query  # with a model that has no rules yet
     entries: list[Rule | RefusedRule]
     problems: dict[int, str] = field(default_factory=dict)  # by the number of the rule
+    soft: frozenset[str] = frozenset()  # predicates with values between true and false
+    partial: frozenset[str] = frozenset()  # predicates of some of whose atoms nothing is known
 
     @property
     def model(self) -> Model:
@@ -119,14 +137,15 @@ class _Trial:
         session, asked = self.session, self.asked
         wanted = [i for i, entry in enumerate(self.entries) if isinstance(entry, Rule)]
         wanted = self._with_data(wanted)
+        self.soft = frozenset(values_between(session.catalog.store))
         judged: list[JudgedRule] = []
         pairs: list[RulePair] = []
         with session.engine.turn:
             with Stage("holding the rules against the data"):
                 layout, wanted = self._bound(wanted)
-            self._warn_of_unknown(layout)
-            with observed_layout(session.plans_of(layout), layout) as observed:
-                program = bind_program(session.plans_of(layout), observed, self.model, known=session.compiled)
+            self.partial = self._partly_known(layout)
+            with observed_layout(session.plans_of(layout), layout, self.partial) as observed:
+                program = bind_program(session.plans_of(layout), observed, self._declared(), known=session.compiled)
                 try:
                     added = self._added(program, wanted)
                     with session.examples_table(asked.examples) as chosen:
@@ -204,26 +223,39 @@ class _Trial:
 
     def _layout(self, numbers: Sequence[int]) -> Layout:
         # What a rule on trial names is no part of the domains of others.
-        rules = (Rule(_without_constants(self._rule(i).formula)) for i in numbers)
-        model = self.asked.model.with_rules(tuple(rules))
+        rules = tuple(Rule(_without_constants(self._rule(i).formula)) for i in numbers)
+        used = {atom.predicate for rule in rules for atom in atoms_of(rule.formula)}
+        model = self.asked.model.with_rules(rules)
+        # Soft truths are refused of the rules that mention them, and are nothing to the others.
+        kept = {name: each for name, each in model.predicates.items() if name in used or name not in self.soft}
+        model = replace(model, predicates=kept)
         return self.session.layout(model, roles=replace(self.asked.roles, drop=()), all_closed=True)
 
-    def _warn_of_unknown(self, layout: Layout) -> None:
-        """Warn of query atoms without a label, which count as false."""
-        opened = [info for info in layout.open_predicates() if info.atoms is not None and not info.hidden]
-        if not opened:
-            return
+    def _partly_known(self, layout: Layout) -> frozenset[str]:
+        """Return the predicates of some of whose atoms nothing is known: those outside of a scope, and query atoms without a label."""
+        opened = [info for info in layout.open_predicates() if info.atoms is not None]
+        found = {info.name for info in opened if not info.full_scope}
         queries = [
-            exp.select(named(exp.convert(info.name), "name"), named(star_count(), "n"))
+            exp.select(named(exp.convert(info.name), "name"))
             .from_(table(info.atoms))
             .where(exp.Is(this=column("truth"), expression=exp.null()))
+            .limit(1)
             for info in opened
-            if info.atoms is not None
+            if info.atoms is not None and info.full_scope
         ]
-        rows = self.session.plans.fetch(union_all(queries), step="look for atoms without a label").to_pylist()
-        bare = [f"{row['n']:,} of {row['name']}" for row in rows if row["n"]]
-        if bare:
-            warn(f"query atoms without a label count as false in this diagnosis: {' and '.join(bare)}", LabelWarning)
+        if queries:
+            rows = self.session.plans.fetch(
+                union_all([exp.select(column("name", "q")).from_(subquery(query, "q")) for query in queries]),
+                step="look for atoms without a label",
+            )
+            found.update(rows.column("name").to_pylist())
+        return frozenset(found)
+
+    def _declared(self) -> Model:
+        """Return the model with a predicate for the atoms that are known to be false, of each that is partly known."""
+        model = self.model
+        false = [replace(model.predicates[name], name=f"{name}{FALSE}") for name in sorted(self.partial)]
+        return replace(model, predicates={**model.predicates, **{each.name: each for each in false}})
 
     def _added(self, program: Program, numbers: Sequence[int]) -> list[int]:
         """Add rules to a program, all of them or those that can be; return their numbers in the order of its `owners`."""
@@ -265,20 +297,23 @@ class _Trial:
         """Count the rules of a program, a row for each clause."""
         program, counter = extent.program, PartCounter(extent)
         features = [i for i, bound in enumerate(program.features) if bound.rule is not None]
-        whole = whole_rules(program, features)
+        whole, found = whole_rules(program, features), implications(program, features)
         with Stage("counting violations"):
             totals = counter.totals(whole)
-            true = counter.true(whole, totals)
-        found = implications(program, features)
+            true = counter.true(self._possible(program, whole), totals)
         with Stage("counting where rules apply"):
-            applies = counter.applies(bodies(program, features), totals)
-        heads = rule_parts(program, {i: x.head for i, x in found.items() if has_atoms(x.head)}, own=True)
+            applies, unlabelled = self._applies(counter, found, totals, true)
         with Stage("counting heads"):
-            head_totals = counter.totals(heads)
-            head_true = counter.true(heads, head_totals)
+            heads = self._heads(counter, found)
         known = self._known(counter, found, layout, totals)
-        query = _Violating(self.session, program, layout)
+        with Stage("counting cases of heads"):
+            draws = self._draws(counter, found, applies, totals)
+        chosen = extent.examples
+        names = None if chosen is None else self.session.example_names(self.session.ids(chosen))
+        tables = replace(named_tables(self.session.catalog.store, layout, self.partial), chosen=names)
+        query = ViolationQueries(self.session, program, tables, self.partial)
         missing = {i: _missing(program, i) for i in features}
+        alike = _alike_constants(program, features)
         judged = []
         refused = {clause: str(error.message).split("\n")[0] for clause, error in counter.refused.items()}
         with Stage("writing queries"):
@@ -297,23 +332,136 @@ class _Trial:
                     totals.get(clause),
                     problem=refused.get(clause) if clause not in true else None,
                     missing=missing[feature],
+                    alike=alike.get(feature, ()),
+                    always=_always(program, feature),
                 )
                 if clause in true:
                     head = None
-                    if clause in head_true and head_totals[clause]:
+                    if clause in heads and one.always is None:
                         variables = dict(program.features[feature].feature.variables)
-                        head_of = query.filled(clause, found[feature].head)
-                        head = HeadRate(head_true[clause], head_totals[clause], *head_words(head_of, variables))
+                        noun, said = head_words(query.filled(clause, found[feature].head), variables)
+                        part = mentions(found[feature].head, self.partial)
+                        head = HeadRate(*heads[clause], f"{noun} with a label" if part else noun, said)
                     wrong = totals[clause] - true[clause]
                     one = replace(
                         one, violations=wrong, applies=applies.get(clause), head=head, known=known.get(clause),
-                        sql=query.text(clause),
+                        unlabelled=unlabelled.get(clause, 0), draws=draws.get(clause), sql=query.text(clause),
                     )  # fmt: skip
+                elif one.problem is None:
+                    one = replace(one, problem="it cannot be counted where some atoms have no label")
                 judged.append(one)
         return judged
 
+    def _possible(self, program: Program, whole: Sequence[RulePart]) -> list[RulePart]:
+        """Return what rules come to that only what is known to be false violates."""
+        partly = {
+            part.feature: possibly_true(rule.formula, self.partial)
+            for part in whole
+            if (rule := program.features[part.feature].rule) is not None and mentions(rule.formula, self.partial)
+        }
+        kept = [part for part in whole if part.feature not in partly]
+        return kept if not partly else [*kept, *rule_parts(program, partly, own=False)]
+
+    def _applies(
+        self, counter: PartCounter, found: Mapping[int, Implication], totals: Mapping[int, int], true: Mapping[int, int]
+    ) -> tuple[dict[int, int], dict[int, int]]:
+        """Return by clause in how many cases it applies, and in how many more, or groundings, nobody knows whether it holds."""
+        program = counter.program
+        applies = counter.applies(
+            negated_parts(program, {i: surely_true(x.body, self.partial) for i, x in found.items()}), totals
+        )
+        rules = {i: bound.rule.formula for i, bound in enumerate(program.features) if bound.rule is not None}
+        rules = {i: formula for i, formula in rules.items() if mentions(formula, self.partial)}
+        if not rules:
+            return applies, {}
+        unlabelled: dict[int, int] = {}
+        sure = {i: surely_true(rule, self.partial) for i, rule in rules.items() if i not in found}
+        for clause, n in counter.true(rule_parts(program, sure, own=False), totals).items():
+            if clause in true:
+                unlabelled[clause] = true[clause] - n
+        cases = {
+            i: And((surely_true(found[i].body, self.partial), surely_true(found[i].head, self.partial)))
+            for i in rules
+            if i in found
+        }
+        held = counter.applies(negated_parts(program, cases), totals)
+        for clause, feature in enumerate(program.feature_of):
+            if feature not in cases or clause not in applies:
+                continue
+            if clause not in held or clause not in true:
+                del applies[clause]
+                continue
+            labelled = held[clause] + totals[clause] - true[clause]
+            unlabelled[clause] = applies[clause] - labelled
+            applies[clause] = labelled
+        return applies, unlabelled
+
+    def _heads(self, counter: PartCounter, found: Mapping[int, Implication]) -> dict[int, tuple[int, int]]:
+        """Return by clause how many bindings satisfy its head, and of how many that is known."""
+        program = counter.program
+        heads = {i: x.head for i, x in found.items() if has_atoms(x.head)}
+        partly = {i: head for i, head in heads.items() if mentions(head, self.partial)}
+        parts = rule_parts(program, {i: surely_true(head, self.partial) for i, head in heads.items()}, own=True)
+        totals = counter.totals(parts)
+        true = counter.true(parts, totals)
+        possible = rule_parts(program, {i: possibly_true(head, self.partial) for i, head in partly.items()}, own=True)
+        known = counter.true(possible, totals)
+        rates = {}
+        for clause, n in true.items():
+            if program.feature_of[clause] in partly:
+                total = n + totals[clause] - known[clause] if clause in known else 0
+            else:
+                total = totals[clause]
+            if total:
+                rates[clause] = n, total
+        return rates
+
+    def _draws(
+        self,
+        counter: PartCounter,
+        found: Mapping[int, Implication],
+        applies: Mapping[int, int],
+        totals: Mapping[int, int],
+    ) -> dict[int, float]:
+        """Return by clause how many independent draws its cases are worth: all that have the head, or what one condition has of it, are one."""
+        program = counter.program
+        columns = {name: info.example_column for name, info in program.layout.predicates.items()}
+        by: dict[int, GroupVariables] = {}
+        for i, x in found.items():
+            plus = program.features[i].feature.plus
+            of_body, of_head = ({*free_variables(part)}.difference(plus) for part in (x.body, x.head))
+            example = any(columns[atom.predicate] for atom in atoms_of(x.head))
+            if of_body <= of_head and (example or not any(columns.values())):
+                # Each head has one case.
+                continue
+            shared = [
+                tuple(dict.fromkeys(name for name in free_variables(atom) if name in of_body & of_head))
+                for atom in atoms_of(x.body)
+            ]
+            by[i] = GroupVariables(max(shared, key=len, default=()), example)
+        parts = []
+        for sign in (True, False):
+            formulas: dict[int, Formula] = {}
+            for i in by:
+                body, head = surely_true(found[i].body, self.partial), found[i].head
+                if mentions(head, self.partial):
+                    # Cases whose head is known to hold, and those whose head is known not to.
+                    known = surely_true(head, self.partial) if sign else Not(possibly_true(head, self.partial))
+                    formulas[i] = And((body, known))
+                elif sign:
+                    formulas[i] = body
+            parts.append(negated_parts(program, formulas))
+        first, second = ({part.feature for part in some} for some in parts)
+        whole = {i for i in first if i in second or not mentions(found[i].head, self.partial)}
+        sums = counter.spread([part for some in parts for part in some if part.feature in whole], by, totals)
+        draws = {clause: effective_size(*pair) for clause, pair in sums.items() if pair[1]}
+        for clause, feature in enumerate(program.feature_of):
+            if feature in found and feature not in by and clause in applies:
+                draws[clause] = float(applies[clause])
+        return draws
+
     def _known(
-        self, counter: PartCounter, found: dict[int, Implication], layout: Layout, totals: dict[int, int]
+        self, counter: PartCounter, found: Mapping[int, Implication], layout: Layout, totals: Mapping[int, int]
     ) -> dict[int, int]:
         """Count where bodies hold and something is known of the heads' other arguments; of heads that are open, of two arguments and more."""
         program = counter.program
@@ -323,35 +471,59 @@ class _Trial:
             if isinstance(x.head, Atom) and layout.predicates[x.head.predicate].open and len(x.head.terms) > 1
         }
         places = {name: _value_place(program, name) for name in sorted(opened)}
-        parts = {
-            i: x.known_subject(places[x.head.predicate])
-            for i, x in found.items()
-            if isinstance(x.head, Atom) and x.head.predicate in places
-        }
+        parts: dict[int, Formula] = {}
+        false: dict[int, Formula] = {}
+        for i, x in found.items():
+            if isinstance(x.head, Atom) and x.head.predicate in places:
+                body = Implication(surely_true(x.body, self.partial), x.head)
+                parts[i] = body.known_subject(places[x.head.predicate])
+                if x.head.predicate in self.partial:
+                    # Cases that hold, and those that are known to be violated.
+                    false[i] = And((parts[i], false_atom(x.head)))
+                    parts[i] = And((body.body, x.head))
         if not parts:
             return {}
         with Stage("counting what is known of heads"):
-            return counter.applies(negated_parts(program, parts), totals)
+            known = counter.applies(negated_parts(program, parts), totals)
+            wrong = counter.applies(negated_parts(program, false), totals)
+        whole = {clause for clause in known if program.feature_of[clause] not in false or clause in wrong}
+        return {clause: known[clause] + wrong.get(clause, 0) for clause in whole}
 
     def _compared(self, program: Program, added: Sequence[int]) -> list[RulePair]:
-        """Compare the rules with each other; templates and rules with quantifiers inside are not compared."""
-        clauses: dict[int, Clause] = {}
+        """Compare the rules with each other; templates and rules with quantifiers inside are not compared, nor what cannot be taken apart."""
+        clauses: dict[int, list[Clause]] = {}
         heads: dict[int, Implication] = {}
         types: dict[int, tuple[tuple[str, str], ...]] = {}
+        several_heads: dict[int, list[Rule]] = {}
         features = [i for i, bound in enumerate(program.features) if bound.rule is not None and not bound.feature.plus]
-        owners = _owners(program)
+        owners, found = _owners(program), implications(program, features)
         several = Counter(owners[i] for i in features)
         for i in features:
-            place, feature = owners[i], program.features[i].feature
+            number, bound = added[owners[i]], program.features[i]
+            assert bound.rule is not None, "it is the feature of a rule"
             # Both signs of `*` are rules of one number, and a negative weight speaks for what is no clause.
-            if several[place] > 1 or (self._rule(added[place]).weight or 0) < 0:
+            if several[owners[i]] > 1 or (self._rule(number).weight or 0) < 0:
                 continue
-            if len(feature.clauses) == 1 and not feature.negated:
-                clauses[added[place]] = feature.clauses[0]
-            types[added[place]] = feature.variables
-        for i, each in implications(program, features).items():
-            if added[owners[i]] in types:
-                heads[added[owners[i]]] = each
+            each = found.get(i, Implication(And(()), bound.rule.formula))
+            types[number], heads[number] = bound.feature.variables, each
+            if len(bound.feature.clauses) == 1 and not bound.feature.negated:
+                clauses[number] = [bound.feature.clauses[0]]
+            elif isinstance(each.head, And):
+                # It says each of its heads.
+                several_heads[number] = [
+                    Rule(Implies(each.body, part) if i in found else part, 0.0) for part in conjuncts(each.head)
+                ]
+
+        def compare(some: Sequence[int]) -> None:
+            """Find the clauses of rules with several heads."""
+            rules = [rule for number in some for rule in several_heads[number]]
+            compiled = iter(program.compiled(rules))
+            for number in some:
+                mine = [next(compiled).feature for _ in several_heads[number]]
+                if not any(feature.negated for feature in mine):
+                    clauses[number] = [clause for feature in mine for clause in feature.clauses]
+
+        in_halves(list(several_heads), compare, lambda *_: None)
         with Stage("comparing rules"):
             return [*implied_pairs(clauses), *contradictory_pairs(heads, types)]
 
@@ -374,6 +546,30 @@ def _missing(program: Program, feature: int) -> tuple[str, ...]:
     return tuple(f"{kind} {name!r}" for kind, name in sorted(named) if program.constants.of(kind)[name] < 0)
 
 
+def _always(program: Program, feature: int) -> bool | None:
+    """Return whether a rule is true whatever the data are, or false; None of one that says something of them."""
+    bound = program.features[feature].feature
+    return None if bound.clauses else not bound.negated
+
+
+def _alike_constants(program: Program, features: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """Return by feature the variables that stand once in its rule and are called as a constant of their type is, with that type."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    for i in features:
+        bound = program.features[i]
+        assert bound.rule is not None, "it is the feature of a rule"
+        uses = Counter(term.name for term in terms_of(bound.rule.formula) if isinstance(term, Variable))
+        plus = bound.feature.plus
+        found[i] = [(kind, name) for name, kind in bound.feature.variables if uses[name] == 1 and name not in plus]
+    constants = program.constants
+    constants.learn(pair for pairs in found.values() for pair in pairs)
+    return {
+        i: tuple(f"{name} is a variable here, and the data have the {kind} {name!r}" for kind, name in pairs)
+        for i, pairs in ((i, [(k, n) for k, n in pairs if constants.of(k)[n] >= 0]) for i, pairs in found.items())
+        if pairs
+    }
+
+
 def _owners(program: Program) -> dict[int, int]:
     """Return for each feature of a rule the place of that among those that were added."""
     places = {id(rule): owner for rule, owner in zip(program.model.rules, program.owners, strict=True)}
@@ -394,84 +590,6 @@ def _value_place(program: Program, predicate: str) -> int:
     return max(range(len(info.types)), key=lambda i: (row[f"n{i}"], i))
 
 
-# ---- violating rows ------------------------------------------------------------------------------------
-
-
-class _Violating:
-    """Writes for each clause of a program the query of the rows that violate it."""
-
-    def __init__(self, session: Session, program: Program, layout: Layout) -> None:
-        self._session, self._program = session, program
-        self._tables = named_tables(session.catalog.store, layout)
-        self._constants: dict[int, dict[int, dict[str, str]]] = {}
-        # The text of a query depends on the constants of its clause in the places of these alone.
-        self._known: dict[object, list[str]] = {}
-
-    def filled(self, clause: int, formula: Formula) -> Formula:
-        """Return a formula with the constants of a clause in place of its `+` variables."""
-        feature = self._program.feature_of[clause]
-        plus = self._program.features[feature].feature.plus
-        if not plus:
-            return formula
-        if feature not in self._constants:
-            clauses, rows = expansion_names(self._program, feature)
-            self._constants[feature] = {
-                each: dict(zip(plus, row, strict=True)) for each, row in zip(clauses, rows, strict=True)
-            }
-        return fill(formula, self._constants[feature][clause])
-
-    def text(self, clause: int) -> str:
-        """Return the query of a clause."""
-        bound = self._program.features[self._program.feature_of[clause]]
-        assert bound.rule is not None, "it is the clause of a rule"
-        formula = self.filled(clause, bound.rule.formula)
-        variables = tuple(v for v in bound.feature.variables if v[0] not in bound.feature.plus)
-        constants = [term.name for term in terms_of(formula) if isinstance(term, Constant)]
-        numbers = count()
-        shape = with_terms(formula, lambda t: Constant(f"\x00{next(numbers)}\x00") if isinstance(t, Constant) else t)
-        if (shape, variables) not in self._known:
-            query = self._session.engine.render(violating_rows(shape, variables, self._tables))
-            self._known[shape, variables] = re.split("'\x00([0-9]+)\x00'", query)
-        pieces = list(self._known[shape, variables])
-        pieces[1::2] = [self._session.engine.render(exp.Literal.string(constants[int(i)])) for i in pieces[1::2]]
-        return "".join(pieces)
-
-
-def named_tables(store: Store, layout: Layout) -> NamedTables:
-    """Return the views of facts with names, and the tables of domains."""
-    records, types, valued = store.predicates(), store.types(), store.valued()
-    local = {name for name, record in types.items() if record.local}
-    facts = {
-        name: NamedFacts(
-            records[name].readable or "",
-            tuple(shown_arguments(records[name], valued=name in valued)),
-            info.types,
-            "example" if info.example_column else None,
-            "truth" if info.open else None,
-            # Of labels outside of its scope, and of the domains of their examples, no atom is one.
-            records[name].atoms if info.open and not (info.full_scope and local.isdisjoint(info.types)) else None,
-        )
-        for name, info in layout.predicates.items()
-        if name in records
-    }
-    return NamedTables(
-        store.engine.schema,
-        facts,
-        {name: record.dictionary for name, record in types.items()},
-        {name: record.domain for name, record in types.items() if record.local and record.domain is not None},
-        layout.example_type,
-        {name: _declared(store, info) for name, info in layout.types.items() if info.declared},
-    )
-
-
-def _declared(store: Store, info: TypeInfo) -> list[str]:
-    """Return the constants of a type that the model declares beyond those of the data, which are the last ones."""
-    query = exp.select(column("name")).from_(table(info.dictionary)).order_by(column("id"))
-    query = query.where(column("id") >= exp.convert(info.size - info.declared))
-    found: list[str] = store.engine.fetch(query, step=f"read the constants of {info.name}").column(0).to_pylist()
-    return found
-
-
 # ---- what is kept --------------------------------------------------------------------------------------
 
 
@@ -485,11 +603,18 @@ def _with_pairs(judged: Sequence[JudgedRule], pairs: Sequence[RulePair]) -> list
             contradicted.setdefault(pair.second, []).append(pair.first)
         else:
             implied.setdefault(pair.second, []).append(pair.first)
+    # Lines count from 1, as in a text; where rules have none, or stand in several files, their text tells them.
+    lines = Counter(line for line in {each.rule: each.line for each in judged}.values() if line is not None)
+    places = {
+        each.rule: f"line {each.line}" if each.line is not None and lines[each.line] == 1 else each.text
+        for each in judged
+    }
     return [
         replace(
             each,
             implied_by=tuple(sorted(implied.get(each.rule, ()))),
             contradicts=tuple(sorted(contradicted.get(each.rule, ()))),
+            places=places,
         )
         for each in judged
     ]

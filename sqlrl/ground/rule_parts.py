@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,16 +17,20 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.engine.nodes import column, table
+from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import cast, column, join, named, subquery, table, union_all
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError, SqlrlError, UnsupportedError
 from sqlrl.ground.clauses import expansion_names
-from sqlrl.ground.counts import check_count, rule_place, run_counts
+from sqlrl.ground.counts import check_count, overflow_named, rule_place, run_counts
 from sqlrl.ground.program import BoundFeature, Extent, Program, ShapeUse
 from sqlrl.logic.implications import Implication, implication
 from sqlrl.logic.model import Rule
 from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Shaper, Slot
-from sqlrl.logic.terms import Clause, Constant, Formula, Not, Variable
+from sqlrl.logic.subformulas import atoms_of, free_variables, subformulas
+from sqlrl.logic.terms import And, Clause, Constant, Equal, Formula, Not, Or, Variable
+from sqlrl.plan.count_plan import GroupColumns
 from sqlrl.plan.counting import alike_groundings, count_groundings, count_violated
+from sqlrl.plan.disjunct_factors import domain_size
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import OBSERVED, World, argument_columns, selected
 from sqlrl.progress import staged
@@ -88,6 +93,8 @@ def rule_parts(program: Program, formulas: Mapping[int, Formula], *, own: bool) 
 
     A part has all variables of its rule, or with `own` those that it mentions.
     """
+    if not own:
+        formulas = {i: _typed(formula, program.features[i].rule) for i, formula in formulas.items()}
     compiled: dict[int, BoundFeature] = {}
 
     def take(features: Sequence[int]) -> None:
@@ -107,6 +114,16 @@ def rule_parts(program: Program, formulas: Mapping[int, Formula], *, own: bool) 
         if own or not whole.instances or _owners(program, made.domain) == _owners(program, whole.instances[0]):
             found.append(made)
     return found
+
+
+def _typed(formula: Formula, rule: Rule | None) -> Formula:
+    """Return a part of a rule beside which stand, always true, the atoms that say the types of variables of which it has equalities alone."""
+    if rule is None or not any(isinstance(part, Equal) for part in subformulas(formula)):
+        return formula
+    known = {name for atom in atoms_of(formula) for name in free_variables(atom)}
+    names = {*free_variables(formula)} - known
+    beside = [atom for atom in atoms_of(rule.formula) if names.intersection(free_variables(atom))]
+    return And((formula, *(Or((atom, Not(atom))) for atom in beside))) if beside else formula
 
 
 def bodies(program: Program, features: Iterable[int]) -> list[RulePart]:
@@ -153,6 +170,49 @@ def _owners(program: Program, instance: Instance) -> dict[str, frozenset[str]]:
 
 
 # ---- counts --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GroupVariables:
+    """Variables of a rule by whose constants its groundings are counted, and whether they are by the example of a column, too."""
+
+    names: tuple[str, ...]
+    example: bool = False
+
+    def slots(self, instance: Instance) -> GroupColumns:
+        """Return the columns of a count, with the variables of an instance that they hold."""
+        found = [(f"b{i}", Slot(False, instance.variables.index(name))) for i, name in enumerate(self.names)]
+        # The example of a column is one past the variables of the shape.
+        example = [("example", Slot(False, len(instance.shape.variables)))] if self.example else []
+        return (*found, *example)
+
+
+_SpreadKey = tuple[tuple[Shape, GroupColumns], ...]
+
+
+def _columns(query: exp.Select, names: Sequence[str], listed: TableName | None) -> exp.Select:
+    """Select the columns of a count in one order, for each of the listed clauses where it has none."""
+    keyed = "clause" in query.named_selects
+    columns = [column(name, "c" if name == "clause" and not keyed else "q") for name in names]
+    found = exp.select(*columns, column("n", "q")).from_(subquery(query, "q"))
+    if not keyed and listed is not None:
+        join(found, table(listed, "c"), None, "CROSS")
+    return found
+
+
+def _squares(queries: Sequence[exp.Select], names: Sequence[str]) -> exp.Select:
+    """Add up counts by some columns, and these and their squares for each clause."""
+    rows = union_all(queries)
+    if len(queries) > 1:
+        keys = [column(name, "u") for name in names]
+        total = named(cast(exp.Sum(this=column("n", "u")), "INT128"), "n")
+        rows = exp.select(*keys, total).from_(subquery(rows, "u")).group_by(*(key.copy() for key in keys))
+    n = cast(column("n", "s"), "INT128")
+    sums = [named(cast(exp.Sum(this=n), "INT128"), "n")]
+    sums.append(named(cast(exp.Sum(this=exp.Mul(this=n.copy(), expression=n.copy())), "INT128"), "squares"))
+    by = [column("clause", "s")] if "clause" in names else []
+    query = exp.select(*by, *sums).from_(subquery(rows, "s"))
+    return query.group_by(*(key.copy() for key in by)) if by else query
 
 
 @dataclass
@@ -214,7 +274,10 @@ class PartCounter:
                 self.refused.update(dict.fromkeys(clauses, error))
             else:
                 found.update(dict.fromkeys(clauses, known[alike]))
-        return found | self._counted(by_constants, self._groundings)
+        # Of a clause whose constants are none of the chosen examples no row is counted.
+        nothing = {clause: 0 for rows in by_constants.values() for clause in np.concatenate(rows.clauses).tolist()}
+        counted = nothing | self._counted(by_constants, self._groundings)
+        return found | {clause: n for clause, n in counted.items() if clause not in self.refused}
 
     def violated(self, parts: Sequence[RulePart]) -> dict[int, int]:
         """Return by clause the violated groundings of its part, those of the clauses that it comes to added up; of none that was refused."""
@@ -234,6 +297,83 @@ class PartCounter:
 
         found |= self._counted(members, plan)
         return {clause: n for clause, n in found.items() if clause not in self.refused}
+
+    def spread(
+        self, negated: Sequence[RulePart], by: Mapping[int, GroupVariables], totals: Mapping[int, int]
+    ) -> dict[int, tuple[int, int]]:
+        """Return by clause n and n * n, added up over the constants of some of its variables: n groundings with these satisfy a condition, given its negation.
+
+        Several parts of a feature are conditions of which no two hold together. Where groups have different numbers of groundings, those that
+        fail cannot say how many hold: such a clause is left out.
+        """
+        features: dict[int, list[RulePart]] = {}
+        for part in negated:
+            features.setdefault(part.feature, []).append(part)
+        members: dict[_SpreadKey, list[_Members]] = {}
+        self.program.constants.learn_instances(x for part in negated for x in part.instances)
+        found: dict[int, tuple[int, int]] = {}
+        sizes: dict[int, int] = {}
+        for feature, parts in features.items():
+            instances = [x for part in parts for x in part.instances]
+            clauses = self._clauses(feature)[0].tolist()
+            if not clauses or self.refused.keys() & set(clauses):
+                continue
+            if any(part.negated for part in parts):
+                number = self._groups(parts[0].domain, by[feature]) if len(parts) == 1 else None
+                if number is None:
+                    continue
+                sizes[feature] = number
+            found.update(dict.fromkeys(clauses, (0, 0)))
+            if instances:
+                key = tuple((x.shape, by[feature].slots(x)) for x in instances)
+                for rows, instance in zip(members.setdefault(key, [_Members() for _ in key]), instances, strict=True):
+                    self._add({instance.shape: rows}, feature, instance)
+        for key, several in staged("counting cases of heads", list(members.items())):
+            found.update(self._spread_of(key, several))
+        for feature, number in sizes.items():
+            for clause in self._clauses(feature)[0].tolist():
+                if clause in found and clause in totals:
+                    # Each of the groups has as many groundings, of which those were counted that do not satisfy it.
+                    each, (n, squares) = totals[clause] // number if number else 0, found[clause]
+                    found[clause] = totals[clause] - n, each * totals[clause] - 2 * each * n + squares
+        return {clause: n for clause, n in found.items() if clause not in self.refused}
+
+    def _groups(self, domain: Instance, by: GroupVariables) -> int | None:
+        """Return how many combinations of constants some variables have; None if groups may have different numbers of groundings."""
+        bound = bind(domain.shape, self.program.layout)
+        if self.extent.examples is not None or not isinstance(alike_groundings(bound), int) or by.example:
+            return None
+        return prod(domain_size(bound, slot) for _, slot in by.slots(domain))
+
+    def _spread_of(self, key: _SpreadKey, several: Sequence[_Members]) -> dict[int, tuple[int, int]]:
+        """Run the query of clauses whose parts have the same shapes."""
+        clauses = np.concatenate(several[0].clauses)
+        with ExitStack() as stack:
+            queries, keyed, first = list[exp.Select](), list[bool](), None
+            names = [name for name, _ in key[0][1]]
+            try:
+                for (shape, by), rows in zip(key, several, strict=True):
+                    use = stack.enter_context(self._use(shape, rows))
+                    first = first or use
+                    narrowed = stack.enter_context(self._narrowed(use))
+                    check_count(self.extent, use, self.world)
+                    queries.append(count_violated(narrowed, self.world, self.extent.examples, by))
+                    keyed.append("clause" in queries[-1].named_selects)
+                assert first is not None, "a part has a shape"
+                listed = None
+                if any(keyed) and not all(keyed):
+                    listed = stack.enter_context(self.program.rows_table(pa.table({"clause": clauses})))
+                columns = ["clause", *names] if any(keyed) else names
+                query = _squares([_columns(q, columns, listed) for q in queries], columns)
+                with overflow_named(self.program, first):
+                    rows_found = self.program.engine.fetch(query, step="count cases of heads").to_pylist()
+            except REFUSED as error:
+                self.refused.update(dict.fromkeys(clauses.tolist(), error))
+                return {}
+        pairs = [(int(row["n"] or 0), int(row["squares"] or 0)) for row in rows_found]
+        if not any(keyed):
+            return dict.fromkeys(clauses.tolist(), pairs[0] if pairs else (0, 0))
+        return dict(zip((row["clause"] for row in rows_found), pairs, strict=True))
 
     def _groundings(self, _: ShapeUse, bound: BoundShape) -> exp.Select:
         return count_groundings(bound, self.extent.examples)

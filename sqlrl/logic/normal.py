@@ -28,7 +28,7 @@ from sqlrl.logic.lexer import nearest
 from sqlrl.logic.limits import LARGEST_FORM
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_formula
-from sqlrl.logic.subformulas import atoms_of, parts_of, subformulas, terms_of, with_parts
+from sqlrl.logic.subformulas import atoms_of, free_variables, subformulas, terms_of, with_parts
 from sqlrl.logic.terms import (
     And,
     Atom,
@@ -58,7 +58,7 @@ class Apart:
     def __init__(self, formula: Formula) -> None:
         self.original = formula
         self.plus = {t.name for t in terms_of(formula) if isinstance(t, Variable) and t.plus}
-        self.free = tuple(dict.fromkeys(_free(formula, frozenset())))
+        self.free = tuple(dict.fromkeys(free_variables(formula)))
         self.bound: list[str] = []
         self._used = set(self.free)
         self._numbers: dict[str, int] = {}
@@ -156,17 +156,6 @@ class Types:
             for other in beside.pop(name, ()):
                 self._set(other, self.found[name])
                 waiting.append(other)
-
-
-def _free(formula: Formula, bound: frozenset[str]) -> Iterator[str]:
-    match formula:
-        case Atom() | Equal() | BothSigns():
-            yield from (t.name for t in terms_of(formula) if isinstance(t, Variable) and t.name not in bound)
-        case ForAll(variables, body) | Exist(variables, body):
-            yield from _free(body, bound | set(variables))
-        case _:
-            for part in parts_of(formula):
-                yield from _free(part, bound)
 
 
 # ---- normal form -------------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sqlrl.errors import ModelError, ParseError, SqlrlError
@@ -19,6 +20,10 @@ NAMED = 8
 
 SAVED = "// sqlrl {"
 """How the first line of a saved model begins."""
+
+
+MARK = re.compile(r"^[ \t]*(\(?\d+[.)]|[*+\u2022\u2023\u25e6\u2013\u2014\u00b7-])(?=[ \t]+\S)", re.MULTILINE)
+"""A number or bullet at the beginning of a line of a list. A weight does not end in a dot, and no blank follows a sign."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,15 @@ class RuleList:
     model: Model
     # Every rule, and what cannot be read as one, in the order of the text.
     entries: tuple[Rule | RefusedRule, ...]
+    # The numbers and bullets before rules, which are no part of these, by the line.
+    marks: Mapping[int, str] = field(default_factory=dict)
+    # What the text is called in its rules.
+    path: str | None = None
+
+    def mark(self, entry: Rule | RefusedRule) -> str | None:
+        """Return the number or bullet before a rule."""
+        here = isinstance(entry, Rule) and entry.path == self.path
+        return self.marks.get(entry.line) if here else None
 
 
 def rules_of(model: Model) -> RuleList:
@@ -68,9 +82,35 @@ def parse_rules(
         # What its first line says of templates is about all lines after it.
         return rules_of(parse_mln(text, path=path, trusted=trusted))
     program = _ListedProgram(known, untyped, trusted=trusted)
-    source = SourceText(text, path)
+    bare, marks = _without_marks(text)
+    source = SourceText(bare, path)
     program.read(SourceText(program.readable(source), path), file)
-    return program.rule_list()
+    found = program.rule_list()
+    if not marks:
+        return found
+    # What is no rule is shown as it was written.
+    written, lines = text.split("\n"), bare.split("\n")
+    entries = tuple(
+        replace(entry, text=written[entry.line - 1].strip())
+        if isinstance(entry, RefusedRule) and entry.line in marks and entry.text == lines[entry.line - 1].strip()
+        else entry
+        for entry in found.entries
+    )
+    return replace(found, entries=entries, marks=marks, path=path)
+
+
+def _without_marks(text: str) -> tuple[str, dict[int, str]]:
+    """Put blanks in place of the numbers and bullets of a list, and return them by line."""
+    marks: dict[int, str] = {}
+    pieces: list[str] = []
+    end, line = 0, 1
+    for found in MARK.finditer(text):
+        begin, after = found.span(1)
+        line += text.count("\n", end, begin)
+        marks[line] = found[1]
+        pieces += [text[end:begin], " " * (after - begin)]
+        end = after
+    return "".join([*pieces, text[end:]]), marks
 
 
 class _ListedProgram(ParsedProgram):

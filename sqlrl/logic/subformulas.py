@@ -17,6 +17,7 @@ from sqlrl.logic.terms import (
     Not,
     Or,
     Term,
+    Variable,
 )
 
 
@@ -88,3 +89,24 @@ def terms_of(formula: Formula) -> Iterator[Term]:
             yield from part.terms
         elif isinstance(part, Equal):
             yield from (part.left, part.right)
+
+
+def free_variables(formula: Formula, bound: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Yield the names of the variables of a formula that none of its quantifiers binds, from left to right."""
+    match formula:
+        case Atom() | Equal() | BothSigns():
+            yield from (t.name for t in terms_of(formula) if isinstance(t, Variable) and t.name not in bound)
+        case ForAll(variables, body) | Exist(variables, body):
+            yield from free_variables(body, bound | set(variables))
+        case _:
+            for part in parts_of(formula):
+                yield from free_variables(part, bound)
+
+
+def conjuncts(formula: Formula) -> Iterator[Formula]:
+    """Yield the parts of a conjunction, those of conjunctions inside it in their place; of another formula itself."""
+    if isinstance(formula, And):
+        for part in formula.parts:
+            yield from conjuncts(part)
+    else:
+        yield formula

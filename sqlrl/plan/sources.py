@@ -181,6 +181,14 @@ def true_rows(info: PredicateInfo, world: World) -> exp.Query:
     return union_all(queries)
 
 
+def false_rows(info: PredicateInfo) -> exp.Query:
+    """Select the tuples of an open predicate whose label or evidence says that they are false: one row for each."""
+    assert info.atoms is not None
+    columns = argument_columns(info)
+    labels = exp.select(*selected(columns, "a")).from_(table(info.atoms, "a")).where(exp.Not(this=column("truth", "a")))
+    return union_all([labels, given_rows(info, truth=False)]) if info.has_given else labels
+
+
 def _true_atoms(info: PredicateInfo, world: World, columns: tuple[str, ...]) -> exp.Select:
     assert info.atoms is not None
     query = exp.select(*selected(columns, "a")).from_(table(info.atoms, "a"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sqlrl.engine.nodes import aliased_table, column, conjunction, integer, join, named, subquery, union_all
-from sqlrl.logic.subformulas import atoms_of, subformulas
+from sqlrl.logic.subformulas import atoms_of, conjuncts, subformulas
 from sqlrl.logic.terms import (
     And,
     Atom,
@@ -43,6 +43,7 @@ class NamedFacts:
     example: str | None = None  # the column beside the arguments that holds the example
     truth: str | None = None  # the column that says which rows are true; all are where there is none
     atoms: str | None = None  # the table of query atoms, where some labels are of none and say nothing
+    false: bool = False  # those of its atoms that are known to be false
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class NamedTables:
     declared: Mapping[str, Sequence[str]] = field(
         default_factory=dict
     )  # constants that a model declares beyond those of the data
+    chosen: Sequence[str] | None = None  # the examples that are asked for, by name; None for all
 
     @property
     def by_column(self) -> bool:
@@ -76,8 +78,29 @@ def violating_rows(formula: Formula, variables: Sequence[tuple[str, str]], table
     free = [name for name, _ in variables]
     hidden = [EXAMPLE] if tables.by_column else []
     query, known = writer.bindings(_normal(formula, positive=False), [*hidden, *free], {})
+    if tables.chosen is not None:
+        query = query.where(_among(tables.chosen, formula, variables, tables, known))
     shown = [named(known[name].copy(), name or "example") for name in (*hidden, *free)]
     return query.select(*(shown or [named(exp.true(), "violated")]))
+
+
+def _among(
+    chosen: Sequence[str], formula: Formula, variables: Sequence[tuple[str, str]], tables: NamedTables, known: _Known
+) -> exp.Expression:
+    """Return the condition that a binding is about chosen examples, as `BoundShape.restricted` says: all that a rule names are among them."""
+    if tables.by_column:
+        named_here: list[exp.Expression] = [known[EXAMPLE]]
+    else:
+        named_here = [known[name] for name, kind in variables if kind == tables.example_type]
+        constants = {term.name for term in _examples(formula, tables) if isinstance(term, Constant)}
+        named_here += [exp.Literal.string(name) for name in sorted(constants)]
+    if not chosen or not named_here:
+        # All data are one example, or the rule is about all of them.
+        return exp.true() if chosen else exp.false()
+    listed = [exp.Literal.string(name) for name in chosen]
+    asked = conjunction([exp.In(this=here.copy(), expressions=[x.copy() for x in listed]) for here in named_here])
+    assert asked is not None, "it names an example"
+    return asked
 
 
 # ---- formulas whose negations stand before atoms and quantifiers ---------------------------------------
@@ -104,14 +127,6 @@ def _normal(formula: Formula, *, positive: bool) -> Formula:
             return Not(found) if positive else found
         case _:
             return formula if positive else Not(formula)
-
-
-def _conjuncts(formula: Formula) -> Iterator[Formula]:
-    if isinstance(formula, And):
-        for part in formula.parts:
-            yield from _conjuncts(part)
-    else:
-        yield formula
 
 
 def _examples(formula: Formula, tables: NamedTables) -> frozenset[Term]:
@@ -147,7 +162,7 @@ class _Writer:
         types = {**self.types, **self._types(formula)}
         inside: _Known = {name: value for name, value in known.items() if name not in free}
         query, conditions, rest = exp.select(), list[exp.Expression](), list[Formula]()
-        for part in _conjuncts(formula):
+        for part in conjuncts(formula):
             if isinstance(part, Atom):
                 relation, same = self._relation(part, inside)
                 self._join(query, relation, same, conditions)
@@ -199,10 +214,15 @@ class _Writer:
         return self.tables.relation(facts.view, alias), same
 
     def _labelled(self, facts: NamedFacts) -> exp.Query:
-        """Return the names of the true query atoms of a predicate, and of its given ones."""
+        """Return the names of the true query atoms of a predicate, or of the false ones, and of its given ones."""
         assert facts.atoms is not None
         assert facts.truth is not None
-        labels = exp.select().from_(self.tables.relation(facts.atoms, "a")).where(column("truth", "a"))
+
+        def holds(here: exp.Expression) -> exp.Expression:
+            """Return the condition that a row is one of those."""
+            return exp.Not(this=here) if facts.false else here
+
+        labels = exp.select().from_(self.tables.relation(facts.atoms, "a")).where(holds(column("truth", "a")))
         shown, given = [], []
         for i, (name, kind) in enumerate(zip(facts.columns, facts.types, strict=True)):
             on = exp.EQ(this=column("id", f"d{i}"), expression=column(f"a{i}", "a"))
@@ -215,7 +235,7 @@ class _Writer:
             shown.append(named(column("name", "e"), facts.example))
             given.append(column(facts.example, "g"))
         evidence = exp.select(*given).from_(self.tables.relation(facts.view, "g"))
-        evidence = evidence.where(exp.And(this=column(facts.truth, "g"), expression=column("given", "g")))
+        evidence = evidence.where(exp.And(this=holds(column(facts.truth, "g")), expression=column("given", "g")))
         return union_all([labels.select(*shown), evidence])
 
     def _condition(self, formula: Formula, known: _Known) -> exp.Expression:
@@ -310,7 +330,7 @@ class _Writer:
         self, formula: Formula, free: Sequence[str], types: Mapping[str, str], known: _Known
     ) -> Iterator[exp.Expression]:
         """Yield conditions that keep variables in the domains of their examples, where facts do not."""
-        positive = [part for part in _conjuncts(formula) if isinstance(part, Atom)]
+        positive = [part for part in conjuncts(formula) if isinstance(part, Atom)]
         for name in free:
             if name == EXAMPLE:
                 continue

@@ -56,6 +56,16 @@ Swims(x) => Penguin(x).
 """
 
 
+@pytest.mark.parametrize("text", ["", "Birds fly.", "birds fly", "Bird(x) => Flies(x)", "1. Bird(x) => Flies(x)"])
+def test_any_text_of_standard_input_is_a_list_of_rules(run: Run, zoo: Path, text: str) -> None:
+    done = run("diagnose", zoo / "zoo.duckdb", "--model", "-", "--json", "--quiet", stdin=text)
+    assert done.code == 0, done.err
+    rows = done.rows()
+    assert len(rows) == bool(text)
+    for row in rows:
+        assert (row["problem"] is None) == ("=>" in text)
+
+
 def test_a_list_of_rules_is_put_on_trial(run: Run, zoo: Path) -> None:
     (zoo / "list.mln").write_text(LIST, encoding="utf-8")
     done = run("diagnose", zoo / "zoo.duckdb", "--model", zoo / "list.mln")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, reject
 
 from sqlrl.catalog.store import Store
-from sqlrl.database.rule_quality import named_tables
+from sqlrl.database.violation_queries import named_tables
 from sqlrl.errors import ModelError, ScopeWarning, UnsupportedError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.counts import groundings

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from sqlrl.logic.implications import Implication, literal_of
 from sqlrl.logic.isomorphism import Distinct
+from sqlrl.logic.subformulas import conjuncts
 from sqlrl.logic.terms import (
-    And,
     Clause,
     Constant,
     Equal,
@@ -67,24 +67,32 @@ def _parts(clause: Clause) -> list[_Part] | None:
     return parts
 
 
-def implied_pairs(clauses: Mapping[int, Clause]) -> Iterator[RulePair]:
-    """Yield the pairs of clauses, by their numbers, of which the first subsumes the second: a substitution makes it a part of that.
+def implied_pairs(rules: Mapping[int, Sequence[Clause]]) -> Iterator[RulePair]:
+    """Yield the pairs of rules, conjunctions of clauses by their numbers, of which the first implies the second: some clause of it subsumes each of that.
 
-    Source: Plotkin, "A note on inductive generalization" (1970).
+    A clause subsumes another if a substitution makes it a part of that. Source: Plotkin, "A note on inductive generalization" (1970).
     """
-    rules = [_Rule(i, parts) for i, clause in clauses.items() if (parts := _parts(clause))]
+    read = {number: [_parts(clause) for clause in clauses] for number, clauses in rules.items()}
+    clauses = [_Rule(number, part) for number, parts in read.items() if all(parts) for part in parts if part]
     by_kind: dict[tuple[str, bool], set[int]] = {}
-    for place, rule in enumerate(rules):
-        for kind in rule.kinds:
+    for place, clause in enumerate(clauses):
+        for kind in clause.kinds:
             by_kind.setdefault(kind, set()).add(place)
-    for place, rule in enumerate(rules):
-        for other in sorted(set.intersection(*(by_kind[kind] for kind in rule.kinds)) - {place}):
-            if not _subsumes(rule, rules[other]):
-                continue
-            if not _subsumes(rules[other], rule):
-                yield RulePair(REDUNDANT, rule.number, rules[other].number)
-            elif place < other:
-                yield RulePair(EQUAL, rule.number, rules[other].number)
+    covered: dict[
+        tuple[int, int], set[int]
+    ] = {}  # by two rules the clauses of the second that one of the first subsumes
+    for place, clause in enumerate(clauses):
+        for other in set.intersection(*(by_kind[kind] for kind in clause.kinds)) - {place}:
+            pair = clause.number, clauses[other].number
+            if pair[0] != pair[1] and other not in covered.get(pair, ()) and _subsumes(clause, clauses[other]):
+                covered.setdefault(pair, set()).add(other)
+    order = {number: place for place, number in enumerate(rules)}
+    implied = {pair for pair, found in covered.items() if len(found) == len(rules[pair[1]])}
+    for first, second in sorted(implied, key=lambda pair: (order[pair[0]], order[pair[1]])):
+        if (second, first) not in implied:
+            yield RulePair(REDUNDANT, first, second)
+        elif order[first] < order[second]:
+            yield RulePair(EQUAL, first, second)
 
 
 def _subsumes(general: _Rule, special: _Rule) -> bool:
@@ -134,7 +142,8 @@ def contradictory_pairs(
 ) -> Iterator[RulePair]:
     """Yield the pairs of implications with the same body of which one head is the negation of the other.
 
-    Names of variables and the order of a body do not matter; `types` has the variables of each rule with their types.
+    Names of variables and the order of a body do not matter; `types` has the variables of each rule with their types. A literal alone is a head
+    whose body is always true.
     """
     distinct, found = Distinct(), dict[object, dict[bool, list[int]]]()
     for number, rule in rules.items():
@@ -149,7 +158,7 @@ def contradictory_pairs(
 def _key(distinct: Distinct, rule: Implication, variables: tuple[tuple[str, str], ...]) -> tuple[object, bool] | None:
     """Return what implications share that differ in names, order and the sign of the head, and that sign; None where that cannot be told."""
     head = _literal(rule.head)
-    body = [_literal(part) for part in _conjuncts(rule.body)]
+    body = [_literal(part) for part in conjuncts(rule.body)]
     if head is None or None in body:
         return None
     # No predicate has such a name.
@@ -161,14 +170,6 @@ def _key(distinct: Distinct, rule: Implication, variables: tuple[tuple[str, str]
     literals = [marked, *dict.fromkeys(part for part in body if part is not None)]
     names = {term.name for literal in literals for term in terms_in(literal) if isinstance(term, Variable)}
     return distinct.key(tuple(v for v in variables if v[0] in names), literals), head.positive
-
-
-def _conjuncts(formula: Formula) -> Iterator[Formula]:
-    if isinstance(formula, And):
-        for part in formula.parts:
-            yield from _conjuncts(part)
-    else:
-        yield formula
 
 
 def _literal(formula: Formula) -> Literal | EqualityLiteral | None:

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from sqlrl import markup
 from sqlrl.logic.implications import literal_of
 from sqlrl.logic.printer import format_formula
-from sqlrl.logic.terms import Formula, Variable
+from sqlrl.logic.subformulas import free_variables
+from sqlrl.logic.terms import Formula
 from sqlrl.report import Table
 from sqlrl.wording import counted
 
@@ -22,6 +23,11 @@ QUANTILE = 1.959963984540054
 
 SHOWN = 20
 """Rules that are printed; the table has all of them."""
+
+STATES = frozenset(
+    ["Active", "Busy", "Dead", "Free", "Idle", "Inactive", "Late", "New", "Old", "Open", "Overdue", "Sick", "Valid"]
+)
+"""Predicates that read well after "are", beside participles such as "Blocked"; of others nobody knows whether they are verbs or nouns."""
 
 COUNT = pa.decimal128(38)
 
@@ -61,17 +67,27 @@ PAIRS_SCHEMA = pa.schema(
 )
 
 
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """Return the Wilson interval of 95 % of a share.
+def wilson(successes: int, trials: int, size: float | None = None) -> tuple[float, float]:
+    """Return the Wilson interval of 95 % of a share; `size` is the effective number of trials where they are not independent.
 
-    Source: Wilson, "Probable inference, the law of succession, and statistical inference" (1927).
+    Sources: Wilson, "Probable inference, the law of succession, and statistical inference" (1927); with an effective size Dean and Pagano,
+    "Evaluating confidence interval methods for binomial proportions in clustered surveys" (2015).
     """
-    z, whole = QUANTILE, trials + QUANTILE**2
-    centre = (successes + z * z / 2) / whole
-    spread = z / whole * math.sqrt(successes * (trials - successes) / trials + z * z / 4)
+    z, n, share = QUANTILE, trials if size is None else size, successes / trials
+    whole = n + z * z
+    centre = (share * n + z * z / 2) / whole
+    spread = z / whole * math.sqrt(n * share * (trials - successes) / trials + z * z / 4)
     low = 0.0 if successes == 0 else max(centre - spread, 0.0)
     high = 1.0 if successes == trials else min(centre + spread, 1.0)
     return low, high
+
+
+def effective_size(total: int, squares: int) -> float:
+    """Return how many independent draws a sample is worth whose draws come in groups that are alike, given the sums of their sizes and of the squares.
+
+    Source: Kish, "Survey sampling" (1965), section 8.2, with all draws of a group alike.
+    """
+    return total * total / squares
 
 
 def percent(part: int, whole: int) -> str:
@@ -105,22 +121,24 @@ class HeadRate:
 
 def head_words(head: Formula, types: Mapping[str, str]) -> tuple[str, str]:
     """Return what the bindings of a head are, in the plural, and what those do that satisfy it; `types` are those of its variables."""
+    names = list(dict.fromkeys(free_variables(head)))
+    kinds = [types[name] for name in names if name in types]
+    noun = _plural(kinds[0]) if len(kinds) == 1 else f"combinations ({', '.join(kinds)})" if kinds else "bindings"
     literal = literal_of(head)
     if literal is not None:
-        atom, positive = literal
-        names = [term.name for term in atom.terms if isinstance(term, Variable)]
-        if len(names) == 1 and len(atom.terms) == 1:
-            noun = _plural(types[names[0]])
-            # Verbs end so, and what follows "are" is none.
-            if re.fullmatch(r"[A-Z][a-z]*[a-rt-z]", atom.predicate):
-                return noun, f"are {'' if positive else 'not '}{atom.predicate.lower()}"
-            return noun, f"satisfy {format_formula(head)}"
-    return "bindings", f"satisfy {format_formula(head)}"
+        (predicate, terms), positive = (literal[0].predicate, literal[0].terms), literal[1]
+        if len(terms) == len(names) == 1 and (predicate in STATES or re.fullmatch("[A-Z][a-z]+[a-df-z]ed", predicate)):
+            return noun, f"are {'' if positive else 'not '}{predicate.lower()}"
+    return noun, f"satisfy {format_formula(head)}"
 
 
 def _plural(noun: str) -> str:
-    if noun.endswith("s"):
+    if len(noun) < 3 or not noun.isalpha():
+        return f"constants of type {noun}"
+    if re.search("[^s]s$", noun):
         return noun
+    if re.search("(ss|x|[cs]h)$", noun):
+        return f"{noun}es"
     return f"{noun[:-1]}ies" if re.search("[^aeiou]y$", noun) else f"{noun}s"
 
 
@@ -138,16 +156,26 @@ class JudgedRule:
     hard: bool = False
     groundings: int | None = None
     violations: int | None = None
-    # Bindings of body and head whose body holds; None of what is no implication.
+    # Bindings of body and head whose body holds, and of whose head it is known whether it does; None of what is no implication.
     applies: int | None = None
+    # Those of whose head that is not known; of what is no implication the groundings of which nobody knows whether they hold.
+    unlabelled: int = 0
     head: HeadRate | None = None
+    # How many independent draws the cases are worth: those with one head are one; None where that is not known.
+    draws: float | None = None
     # Of these those of whose head's other arguments something is known; None where what is not known is false.
     known: int | None = None
     problem: str | None = None
     sql: str | None = None
+    mark: str | None = None  # the number or bullet that stood before it in a list
     missing: tuple[str, ...] = ()  # constants that the data do not have, with their types
+    always: bool | None = (
+        None  # whether it is true whatever the data are, or false; None of one that says something of them
+    )
+    alike: tuple[str, ...] = ()  # what is said of variables that are called as constants of the data are
     implied_by: tuple[int, ...] = ()
     contradicts: tuple[int, ...] = ()
+    places: Mapping[int, str] = field(default_factory=dict)  # what is said of where other rules stand, by their numbers
 
     @property
     def confidence(self) -> float | None:
@@ -156,9 +184,11 @@ class JudgedRule:
 
     @property
     def interval(self) -> tuple[float | None, float | None]:
-        """The interval of 95 % of the confidence."""
+        """The interval of 95 % of the confidence, which counts the cases of one head as one draw."""
         held = self._held(self.applies)
-        return wilson(held, self.applies) if held is not None and self.applies else (None, None)
+        if held is None or not self.applies or self.draws is None:
+            return None, None
+        return wilson(held, self.applies, self.draws)
 
     @property
     def base_rate(self) -> float | None:
@@ -183,7 +213,9 @@ class JudgedRule:
     @property
     def cases(self) -> int | None:
         """Where it can be violated."""
-        return self.groundings if self.applies is None else self.applies
+        if self.applies is None:
+            return None if self.groundings is None else self.groundings - self.unlabelled
+        return self.applies
 
     @property
     def opposite(self) -> bool:
@@ -214,29 +246,39 @@ class JudgedRule:
                 yield "its weight is negative, so it speaks for what violates it"
         if self.missing:
             yield f"the data have no {' and no '.join(self.missing)}"
+        for each in self.alike:
+            yield f"{each}: write a constant in quotes"
+        if self.mark is not None:
+            yield f"read without the {self.mark!r} before it"
         if self.implied_by:
-            yield f"implied by {_rules(self.implied_by)}"
+            yield f"implied by {self._rules(self.implied_by)}"
         if self.contradicts:
-            yield f"contradicts {_rules(self.contradicts)}"
+            yield f"contradicts {self._rules(self.contradicts)}"
+
+    def _rules(self, numbers: Sequence[int]) -> str:
+        listed = self.places.get(numbers[0], f"rule {numbers[0]}")
+        return listed if len(numbers) == 1 else f"{listed} and {len(numbers) - 1:,} more"
 
     def _judged(self) -> Iterator[str]:
         assert self.violations is not None, "it was counted"
         assert self.groundings is not None, "it was counted"
         wrong, hard = self.violations, "hard, but " if self.hard and self.violations else ""
-        if self.applies is None:
-            of = counted(self.groundings, "grounding")
-            yield (
-                f"{hard}violated in {wrong:,} of {of} ({percent(wrong, self.groundings)})"
-                if wrong
-                else f"holds in {_all(of)}"
-            )
+        cases, implies = self.cases, self.applies is not None
+        assert cases is not None, "it was counted"
+        labelled = " with a label" if self.unlabelled else ""
+        what = counted(cases, "case" if implies else "grounding") + labelled + (" where it applies" if implies else "")
+        if cases:
+            share = percent(wrong, cases)
+            yield f"{hard}violated in {wrong:,} of {what} ({share})" if wrong else f"holds in {_all(what)}"
+        elif not self.unlabelled:
+            yield "never applies: nothing satisfies its body" if implies else f"holds in {_all(what)}"
+        if self.unlabelled:
+            others = counted(self.unlabelled, "case" if implies else "grounding")
+            yield f"{others.replace(' ', ' more ', 1) if cases else others} {'has' if self.unlabelled == 1 else 'have'} no label"
+        if self.always is not None:
+            yield f"always {'true' if self.always else 'false'}, whatever the data are"
+        if not implies or self.always is not None:
             return
-        if not self.applies:
-            yield "never applies: nothing satisfies its body"
-        else:
-            cases = f"{counted(self.applies, 'case')} where it applies"
-            share = percent(wrong, self.applies)
-            yield f"{hard}violated in {wrong:,} of {cases} ({share})" if wrong else f"holds in {_all(cases)}"
         if self.head is not None and self.head.total > 1:
             yield self.head.words
         (low, high), base = self.interval, self.base_rate
@@ -264,11 +306,6 @@ def _share(part: int | None, whole: int | None) -> float | None:
 
 def _all(cases: str) -> str:
     return f"the {cases}" if cases.startswith("1 ") else f"all {cases}"
-
-
-def _rules(numbers: Sequence[int]) -> str:
-    listed = f"rule {numbers[0]}"
-    return listed if len(numbers) == 1 else f"{listed} and {len(numbers) - 1:,} more"
 
 
 # ---- the result ----------------------------------------------------------------------------------------
