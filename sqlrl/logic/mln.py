@@ -204,6 +204,20 @@ def _header_semantics(header: Mapping[str, Any], path: str, semantics: str | Non
     return found
 
 
+# ---- programs of another language ---------------------------------------------------------------------
+
+
+def _is_psl(source: SourceText) -> bool:
+    """Whether a text that is no program of Markov logic is one of probabilistic soft logic."""
+    from sqlrl.logic.psl_declarations import Declarations  # what only such programs need
+    from sqlrl.logic.psl_parser import RuleParser
+
+    try:
+        return bool(RuleParser(source, Declarations()).rules())
+    except SqlrlError:
+        return False
+
+
 # ---- statements: includes, declarations, rules, over one or several files ----------------------------
 
 
@@ -244,7 +258,21 @@ class ParsedProgram:
             self._folder = self._folder or path.parent.resolve()
             self._reading.append(path.resolve())
             self._read.add(path.resolve())
-        Statements(self, source, path).read()
+        try:
+            Statements(self, source, path).read()
+        except (ParseError, UnsupportedError) as error:
+            located = error if isinstance(error, ParseError) else error.located
+            if located is None or located.path != source.path or not _is_psl(source):
+                raise
+            reader = Phrase("read it with sqlrl.read_psl or sqlrl.parse_psl")
+            problem = f"{marked(located.problem)}. It parses as a program of probabilistic soft logic: {reader}"
+            place = {"text": located.text, "line": located.line, "column": located.column, "path": located.path}
+            explained = ParseError(problem, **place)
+            if isinstance(error, ParseError):
+                raise explained from error
+            refused = UnsupportedError(explained.message)
+            refused.located = explained
+            raise refused from error
         if path is not None:
             self._reading.pop()
 
@@ -569,7 +597,13 @@ class Statements(FormulaParser):
         if self.at(".") and self.token.start == token.end:
             self.take()  # "1." is a weight too
         if self.at(":"):
-            raise self.source.error(UnsupportedError, "utilities (weight:utility) are not supported", self.token)
+            utility = self.peek().kind in (NUMBER, SIGN) and self.peek().text not in ("!", "(", "+")
+            problem = (
+                "utilities (weight:utility) are not supported"
+                if utility
+                else "':' after a weight is not supported: remove it"
+            )
+            raise self.source.error(UnsupportedError, problem, self.token)
         return weight
 
     def _prior(self) -> float | None:
