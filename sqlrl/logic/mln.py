@@ -45,6 +45,7 @@ from sqlrl.logic.lexer import (
 )
 from sqlrl.logic.limits import DEEPEST_INCLUDE, LARGEST_RANGE, LONGEST_INTEGER
 from sqlrl.logic.model import Expansions, Model, Rule
+from sqlrl.logic.printer import is_identifier
 from sqlrl.logic.subformulas import terms_of
 from sqlrl.logic.terms import (
     And,
@@ -173,6 +174,7 @@ _FITS: Mapping[str, Callable[[object], bool]] = {
     "query": _named,
     "semantics": lambda value: isinstance(value, str),
     "learned": lambda value: isinstance(value, bool),
+    "ranked_by": lambda value: isinstance(value, str) and (not value or is_identifier(value)),
     "bins": lambda value: isinstance(value, dict),
     "templates": _listed,
 }
@@ -842,15 +844,18 @@ def _read(
     """Read a program, and what the first lines of saved ones say, also of those that it includes."""
     program = ParsedProgram(constants, fold_case, trusted=trusted, largest_range=largest_range)
     program.read(source, file)
-    meaning, names = semantics, list(predicate_names("query", query))
+    meaning, names, ranked_by = semantics, list(predicate_names("query", query)), ""
     for path, header in program.headers:
         meaning = _header_semantics(header, path, meaning)
         names += header.get("query", ())
         learned = learned or header.get("learned", False)
+        ranked_by = ranked_by or header.get("ranked_by", "")
     model = program.model(names, meaning or "exact")
     model = replace(model, learned=learned, bins=_header_bins(program))
     # What learners chose, they may have chosen twice.
     if not learned:
         warn_of_formulas(program.rules)
     listed = program.headers[0][1].get("templates")
-    return with_templates(model, listed, source.path) if listed and not (fold_case or constants) else model
+    if listed and not (fold_case or constants):
+        model = with_templates(model, listed, source.path)
+    return replace(model, ranked_by=ranked_by)
