@@ -21,6 +21,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
@@ -606,4 +607,19 @@ def warn(message: str, category: type[SqlrlWarning | FutureWarning], *, through:
     passed = _OURS if through is None else (*_OURS, through + os.sep)
     while frame is not None and frame.f_code.co_filename.startswith(passed):
         frame, level = frame.f_back, level + 1
-    warnings.warn(category(Message(message)), stacklevel=level)
+    said, words = Message(message), _worded.get()
+    warnings.warn(category(said if words is None else said.worded(words)), stacklevel=level)
+
+
+_worded: ContextVar[Callable[[Mention], str | None] | None] = ContextVar("sqlrl warnings", default=None)
+"""In which words warnings mention what they do, where these are not Python's."""
+
+
+@contextlib.contextmanager
+def warnings_worded(words: Callable[[Mention], str | None]) -> Iterator[None]:
+    """Word what warnings in this context mention as `Message.worded` does."""
+    token = _worded.set(words)
+    try:
+        yield
+    finally:
+        _worded.reset(token)

@@ -29,6 +29,7 @@ from sqlrl.cli.options import (
 from sqlrl.cli.session import NamedDatabase, check_file, check_writable, print_json, read_input, session
 from sqlrl.errors import InputError
 from sqlrl.paths import expanded, is_file
+from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
@@ -167,6 +168,8 @@ def load(
                     facts.load(
                         database, predicate, source, target=target, given=given, duplicates=duplicates, empty=empty
                     )
+                if dropped := database.advanced.catalog.store.dropped:
+                    run.message(f"{predicate}: {counted(dropped, 'duplicate row')} dropped")
             loaded = database.tables()
         # Out here, since whoever closes the pipe undoes no load.
         run.confirm(loaded)

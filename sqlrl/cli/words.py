@@ -82,6 +82,8 @@ PHRASES: Mapping[str, str] = {
     "db.scope(predicate, split.train) before learning, db.scope(predicate, split.test) before predicting": "`sqlrl load --scope` sets it, and "
     "`sqlrl learn --holdout` holds out a part of it",
     "db.scope({!r}, ...)": "--scope where {} is loaded",
+    "db.predict": "`sqlrl infer`",
+    "learn its weights with Likelihood": "learn its weights with --learner likelihood",
     "leave folds out": "leave --folds out",
     "load tables with load() and scope()": _LOAD_INTO,
     "Evidence": "--evidence",

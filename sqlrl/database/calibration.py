@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
-from sqlrl.database.inferred import Inferred
-from sqlrl.errors import CalibrationWarning, warn
-from sqlrl.training.provenance import TABLE
+from sqlrl.errors import CalibrationWarning, Phrase, warn
+from sqlrl.logic.model import Model
+from sqlrl.logic.psl import SoftModel
+from sqlrl.training.provenance import RANKING, TABLE
+from sqlrl.training.session import Session
 
-RANKING = (
-    "AdaGrad", "CDA", "MIRA", "MaxMargin", "OSL", "Perceptron", "Subgradient", "VotedPerceptron",
-)  # fmt: skip
-"""Learners by which the labels' world outscores others: multiples of their weights rank worlds alike, and none says how probable one is."""
+RANKS = "are learned to rank worlds and are no log-odds"
+"""What is said of weights of such a learner."""
 
 
-def warn_of_ranking_weights(found: Inferred) -> None:
-    """Warn once of a model that such a learner learned, as far as the runs of the database tell."""
-    session = found.session
-    run = session.records.learned(found.asked_model, TABLE)
-    if run is None or ("ranking", run) in session.warned:
-        return
-    row = session.records.run(run)
-    if row is None or row["learner"] not in RANKING:
-        return
-    session.warned.add(("ranking", run))
-    warn(
-        f"the weights of this model are those of {row['learner']} (run {run}), which are learned to rank worlds and are no log-odds: its probabilities are not "
-        "calibrated, and may all be on one side of 0.5 where the most probable world is right; learn its weights with Likelihood for probabilities, or use "
-        "the most probable world, db.predict",
-        CalibrationWarning,
-    )
+def ranking_learner(session: Session, model: Model | SoftModel) -> tuple[str, int | None]:
+    """Return the learner whose weights rank worlds, as far as the model or the runs of the database tell, with its run; empty for other weights."""
+    learner, run = getattr(model, "ranked_by", ""), session.records.learned(model, TABLE)
+    if not learner and run is not None:
+        row = session.records.run(run)
+        learner = row["learner"] if row is not None and row["learner"] in RANKING else ""
+    return learner, run
+
+
+def warn_of_ranking_weights(session: Session, model: Model | SoftModel) -> None:
+    """Warn once of a model that such a learner learned, whose probabilities are asked for."""
+    use = Phrase("db.predict")
+    _warn(
+        session, model, "its probabilities are not calibrated",
+        f"{Phrase('learn its weights with Likelihood')} for probabilities, or use the most probable world, {use}",
+    )  # fmt: skip
+
+
+def warn_of_ranking_view(session: Session, model: Model) -> str:
+    """Warn once of a model that such a learner learned, which is written as a view; return the learner, empty for other weights."""
+    remedy = f"{Phrase('learn its weights with Likelihood')} for probabilities"
+    return _warn(session, model, "what the view calls probability is not calibrated", remedy)
+
+
+def _warn(session: Session, model: Model | SoftModel, consequence: str, remedy: str) -> str:
+    learner, run = ranking_learner(session, model)
+    key = ("ranking", consequence, model.rules)
+    if learner and key not in session.warned:
+        session.warned.add(key)
+        of_run = "" if run is None else f" (run {run})"
+        warn(
+            f"the weights of this model are those of {learner}{of_run}, which {RANKS}: {consequence}, and may all be on one side of 0.5 where the "
+            f"most probable world is right; {remedy}",
+            CalibrationWarning,
+        )
+    return learner

@@ -12,6 +12,7 @@ from sqlrl.catalog.loading import chosen_sources, shared_bins
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.errors import InputError
 from sqlrl.logic.psl import SoftModel
+from sqlrl.progress import at_work
 from sqlrl.training.session import Session
 from sqlrl.wording import counted
 
@@ -110,7 +111,8 @@ def _one(session: Session, predicate: Any, source: Any, mode: str, options: Mapp
             append=mode == "append",
         )
     dropped = session.catalog.store.dropped
-    if dropped:
+    # A task that loads, such as a statement of a script, says it in its own line.
+    if dropped and at_work() is None:
         session.console.message(f"{predicate}: {counted(dropped, 'duplicate row')} dropped")
     return None
 

@@ -185,7 +185,7 @@ def marginals(
         windows: Collected[Network, MarginalResult, Never] = collected(sampled(asking), asking.task, len(asking.ids))
         result = joined(windows.results, windows.order)
         found = Marginals(**asking.found(windows.atoms, inference=result.seconds), result=result)
-        warn_of_ranking_weights(found)
+        warn_of_ranking_weights(session, asked.model)
         options: dict[str, object] = {"method": method, "samples": samples, "burn_in": burn_in, "chains": chains}
         if time_limit is not None:
             options["time_limit"] = time_limit

@@ -11,6 +11,7 @@ from sqlglot import exp
 from sqlrl import markup
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import typed_names
+from sqlrl.database.calibration import RANKS, warn_of_ranking_view
 from sqlrl.database.view_tables import ViewTables
 from sqlrl.engine.dialects import view_text
 from sqlrl.engine.nodes import column, cte, named, subquery
@@ -118,7 +119,8 @@ def export_sql(
         if any(feature.hard for _, feature in chosen):
             _check_satisfiable(program, asked)
         plain = ViewTables(session, program, asked, naming, dialect)
-        written = _written(program, plain, info, chosen, left_out)
+        learner = warn_of_ranking_view(session, asked.model)
+        written = _written(program, plain, info, chosen, left_out, learner)
     if path is not None:
         written.write(path)
     return written
@@ -298,6 +300,7 @@ def _written(
     info: PredicateInfo,
     chosen: Sequence[tuple[int, BoundFeature]],
     left_out: Sequence[RuleLeftOut],
+    learner: str,  # by whose weights worlds are ranked; empty for others
 ) -> ExportedSQL:
     """Plan the view and write it."""
     data = tables.data()
@@ -320,7 +323,7 @@ def _written(
     )
     query = with_steps(steps, last)
     tables.check_listed(plain, query)
-    return _rendered(tables, info, query, list(outputs.values()), left_out)
+    return _rendered(tables, info, query, list(outputs.values()), left_out, learner)
 
 
 def _with_helpers(
@@ -359,7 +362,12 @@ def _output_names(info: PredicateInfo) -> dict[str, str]:
 
 
 def _rendered(
-    tables: ViewTables, info: PredicateInfo, query: exp.Query, outputs: Sequence[str], left_out: Sequence[RuleLeftOut]
+    tables: ViewTables,
+    info: PredicateInfo,
+    query: exp.Query,
+    outputs: Sequence[str],
+    left_out: Sequence[RuleLeftOut],
+    learner: str,
 ) -> ExportedSQL:
     """Write the statement, with comments that say what it reads and gives."""
     naming, dialect = tables.naming, tables.dialect
@@ -383,6 +391,8 @@ def _rendered(
         lines.append(
             "ANALYZE the tables once they are filled: without statistics PostgreSQL may join them in an order that takes hours."
         )
+    if learner:
+        lines.append(f"Not calibrated: its weights are those of {learner}, which {RANKS}.")
     if left_out:
         lines.append("It is not the whole model: left out are rules that join atoms.")
         lines += [f"  {rule!r}" for rule in left_out]

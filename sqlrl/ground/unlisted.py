@@ -26,6 +26,12 @@ from sqlrl.wording import counted
 ROUNDS = 10_000
 """So often what was opened is looked through for further atoms that it reaches."""
 
+COUNTED = 1_000_000
+"""Beyond a smaller limit so many atoms are counted, to say which limit is enough."""
+
+MORE_ROUNDS = 200
+"""So many rounds are made beyond a limit for that, which take a few seconds."""
+
 _BLANKS = " \t\r\n\v\f\u00a0\ufeff"
 """What may stand around a name without being seen."""
 
@@ -209,8 +215,9 @@ def reached_atoms(soft: SoftProgram) -> dict[str, pa.Table]:
                 found = opened.round()
                 if not found:
                     return opened.names()
-                opened.check()
                 stage.advance(found)
+                if opened.total > opened.layout.atom_limit:
+                    raise opened.too_many()
     raise GroundingLimitError(
         f"rules still reach atoms of {', '.join(sorted(opened.tables))} that are not listed after {counted(ROUNDS, 'round')} of opening what they reach, "
         f"{opened.count:,} so far: list them ({Phrase('db.scope({!r}, ...)', (min(opened.tables),))}), or give {Parameter('missing', 'false')}"
@@ -224,14 +231,21 @@ class _Opened:
         self.soft, self.engine, self.layout = soft, soft.engine, soft.program.layout
         self.tables: dict[str, TableName] = {}
         self.count = 0
+        self._listed = sum(info.atom_count for info in self.layout.predicates.values() if info.open)
+        self._most = max(self.layout.atom_limit, COUNTED)
         self._reaches, self._held = _by_predicate(_reaches(soft, len(soft.model.rules))), held
         # The layout in which what is opened is an atom.
         self._grown = self.layout
         self._new: dict[str, TableName] | None = None
         self._last = ExitStack()
 
+    @property
+    def total(self) -> int:
+        """How many atoms there are, those that are listed included."""
+        return self._listed + self.count
+
     def round(self) -> int:
-        """Open what rules reach over what there is by now; return the number of atoms."""
+        """Open what rules reach over what there is by now, of each predicate one atom more than there may be at most; return the number of atoms."""
         with ExitStack() as last:
             new = {
                 name: last.enter_context(rows_table(self.engine, self.layout, query))
@@ -265,7 +279,8 @@ class _Opened:
         if not plans:
             return None
         columns = [column(key, "m") for key in _columns(self.layout.predicates[name])]
-        return exp.select(*columns).distinct().from_(subquery(union_all(plans), "m"))
+        query = exp.select(*columns).distinct().from_(subquery(union_all(plans), "m"))
+        return query.limit(self._most - self.total + 1)
 
     def _keep(self, name: str, rows: TableName) -> None:
         """Take new atoms of a predicate among those that there are."""
@@ -289,15 +304,20 @@ class _Opened:
         grown = {**self._grown.predicates, name: replace(info, atoms=view)}
         self._grown = replace(self._grown, predicates=grown)
 
-    def check(self) -> None:
-        """Refuse to open more atoms than there may be."""
-        listed = sum(info.atom_count for info in self.layout.predicates.values() if info.open)
-        total = listed + self.count
-        if total > self.layout.atom_limit:
-            raise GroundingLimitError(
-                f"rules reach {counted(self.count, 'atom')} of {', '.join(sorted(self.tables))} beside the {listed:,} that are listed, and more than the "
-                f"limit of {self.layout.atom_limit:,} atoms together: list those that are meant, or give {Parameter('missing', 'false')}, {greater_limit(total)}"
-            )
+    def too_many(self) -> GroundingLimitError:
+        """Return the error of more atoms than the limit, which says a limit that is enough, or twice what was counted if that goes on."""
+        complete = False
+        for _ in range(MORE_ROUNDS):
+            if self.total > self._most or complete:
+                break
+            complete = not self.round()
+        least = "" if complete else "at least "
+        wanted = self.total if complete else 2 * self.total
+        more = "" if complete else " or more (counting stopped there)"
+        return GroundingLimitError(
+            f"rules reach {least}{counted(self.count, 'atom')} of {', '.join(sorted(self.tables))} beside the {self._listed:,} that are listed, more than the limit of "
+            f"{self.layout.atom_limit:,} atoms together: list those that are meant, or give {Parameter('missing', 'false')}, {greater_limit(wanted)}{more}"
+        )
 
     def names(self) -> dict[str, pa.Table]:
         """Return what was opened, as names of constants, in order."""

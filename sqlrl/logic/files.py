@@ -2,7 +2,7 @@
 
 JSON keeps everything, templates with their expansions included. An `.mln` file holds each clause of a template by
 itself, weights as the shortest decimals that read back to the same number, and in its first line, as a comment,
-what the language cannot say (the query predicates, the semantics, that it was learned, where numbers are cut into pieces, and its
+what the language cannot say (the query predicates, the semantics, that it was learned, whether its weights only rank worlds, where numbers are cut into pieces, and its
 templates).
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,8 @@ def model_from_json(value: Any, *, path: str = "<json>") -> Model:
     model = Model(
         predicates, types, (), frozenset(value["query"]), value["semantics"], value.get("learned", False), bins=bins
     )
-    return model.with_rules(tuple(_rule_from_json(rule, model, path) for rule in value["rules"]))
+    model = model.with_rules(tuple(_rule_from_json(rule, model, path) for rule in value["rules"]))
+    return replace(model, ranked_by=value.get("ranked_by", ""))
 
 
 def check_json(value: Any, path: str, *, soft: bool = False) -> None:

@@ -45,6 +45,7 @@ from sqlrl.logic.lexer import (
 )
 from sqlrl.logic.limits import DEEPEST_INCLUDE, LARGEST_RANGE, LONGEST_INTEGER
 from sqlrl.logic.model import Expansions, Model, Rule
+from sqlrl.logic.printer import is_identifier
 from sqlrl.logic.subformulas import terms_of
 from sqlrl.logic.terms import (
     And,
@@ -173,6 +174,7 @@ _FITS: Mapping[str, Callable[[object], bool]] = {
     "query": _named,
     "semantics": lambda value: isinstance(value, str),
     "learned": lambda value: isinstance(value, bool),
+    "ranked_by": lambda value: isinstance(value, str) and (not value or is_identifier(value)),
     "bins": lambda value: isinstance(value, dict),
     "templates": _listed,
 }
@@ -202,6 +204,20 @@ def _header_semantics(header: Mapping[str, Any], path: str, semantics: str | Non
             f"{path} was saved with {Parameter('semantics', found)}, not {semantics!r}: leave it out, or give {found!r}"
         )
     return found
+
+
+# ---- programs of another language ---------------------------------------------------------------------
+
+
+def _is_psl(source: SourceText) -> bool:
+    """Whether a text that is no program of Markov logic is one of probabilistic soft logic."""
+    from sqlrl.logic.psl_declarations import Declarations  # what only such programs need
+    from sqlrl.logic.psl_parser import RuleParser
+
+    try:
+        return bool(RuleParser(source, Declarations()).rules())
+    except SqlrlError:
+        return False
 
 
 # ---- statements: includes, declarations, rules, over one or several files ----------------------------
@@ -244,7 +260,21 @@ class ParsedProgram:
             self._folder = self._folder or path.parent.resolve()
             self._reading.append(path.resolve())
             self._read.add(path.resolve())
-        Statements(self, source, path).read()
+        try:
+            Statements(self, source, path).read()
+        except (ParseError, UnsupportedError) as error:
+            located = error if isinstance(error, ParseError) else error.located
+            if located is None or located.path != source.path or not _is_psl(source):
+                raise
+            reader = Phrase("read it with sqlrl.read_psl or sqlrl.parse_psl")
+            problem = f"{marked(located.problem)}. It parses as a program of probabilistic soft logic: {reader}"
+            place = {"text": located.text, "line": located.line, "column": located.column, "path": located.path}
+            explained = ParseError(problem, **place)
+            if isinstance(error, ParseError):
+                raise explained from error
+            refused = UnsupportedError(explained.message)
+            refused.located = explained
+            raise refused from error
         if path is not None:
             self._reading.pop()
 
@@ -569,7 +599,13 @@ class Statements(FormulaParser):
         if self.at(".") and self.token.start == token.end:
             self.take()  # "1." is a weight too
         if self.at(":"):
-            raise self.source.error(UnsupportedError, "utilities (weight:utility) are not supported", self.token)
+            utility = self.peek().kind in (NUMBER, SIGN) and self.peek().text not in ("!", "(", "+")
+            problem = (
+                "utilities (weight:utility) are not supported"
+                if utility
+                else "':' after a weight is not supported: remove it"
+            )
+            raise self.source.error(UnsupportedError, problem, self.token)
         return weight
 
     def _prior(self) -> float | None:
@@ -808,15 +844,18 @@ def _read(
     """Read a program, and what the first lines of saved ones say, also of those that it includes."""
     program = ParsedProgram(constants, fold_case, trusted=trusted, largest_range=largest_range)
     program.read(source, file)
-    meaning, names = semantics, list(predicate_names("query", query))
+    meaning, names, ranked_by = semantics, list(predicate_names("query", query)), ""
     for path, header in program.headers:
         meaning = _header_semantics(header, path, meaning)
         names += header.get("query", ())
         learned = learned or header.get("learned", False)
+        ranked_by = ranked_by or header.get("ranked_by", "")
     model = program.model(names, meaning or "exact")
     model = replace(model, learned=learned, bins=_header_bins(program))
     # What learners chose, they may have chosen twice.
     if not learned:
         warn_of_formulas(program.rules)
     listed = program.headers[0][1].get("templates")
-    return with_templates(model, listed, source.path) if listed and not (fold_case or constants) else model
+    if listed and not (fold_case or constants):
+        model = with_templates(model, listed, source.path)
+    return replace(model, ranked_by=ranked_by)

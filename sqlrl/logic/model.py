@@ -54,6 +54,9 @@ class Model(Helpful):
     semantics : {"exact", "alchemy"}
     learned : bool
         True if a learner chose the weights: then the constants of `types` are no closed lists on other data. Not part of equality.
+    ranked_by : str
+        The learner whose weights rank worlds and are no log-odds, such as AdaGrad, so that probabilities by them are not calibrated; empty for
+        other weights. `with_rules` leaves it out. Not part of equality.
     strict : bool
         True if constants of the rules that neither data nor `types` have are an error. Not part of equality, and not saved.
     bins : mapping of str to tuple of float or of str
@@ -66,6 +69,7 @@ class Model(Helpful):
     query: frozenset[str] = frozenset()
     semantics: str = "exact"
     learned: bool = field(default=False, compare=False)
+    ranked_by: str = field(default="", compare=False)
     strict: bool = field(default=False, compare=False)
     bins: Bins = field(default_factory=dict)
 
@@ -169,7 +173,7 @@ class Model(Helpful):
         given: object = rules
         if not isinstance(given, tuple | list) or not all(isinstance(rule, Rule) for rule in given):
             raise refuse("rules", given)
-        return replace(self, rules=tuple(rules))
+        return replace(self, rules=tuple(rules), ranked_by="")
 
     def without(self, names: Iterable[str]) -> Self:
         r"""Return this model without some predicates: without their declarations and the rules that mention them, as `drop=` leaves them out.

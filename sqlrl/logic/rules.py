@@ -133,6 +133,11 @@ class RuleSet(Protocol):
         ...
 
     @property
+    def ranked_by(self) -> str:
+        """The learner whose weights rank worlds and are no log-odds; empty for other weights."""
+        ...
+
+    @property
     def bins(self) -> Bins:
         """Edges between the pieces of types of numbers or dates."""
         ...

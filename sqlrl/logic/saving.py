@@ -2,7 +2,7 @@
 
 JSON keeps everything, templates with their expansions included. An `.mln` file holds each clause of a template by
 itself, weights as the shortest decimals that read back to the same number, and in its first line, as a comment,
-what the language cannot say (the query predicates, the semantics, that it was learned, where numbers are cut into pieces, and its
+what the language cannot say (the query predicates, the semantics, that it was learned, whether its weights only rank worlds, where numbers are cut into pieces, and its
 templates).
 """
 
@@ -24,8 +24,8 @@ from sqlrl.logic.terms import Predicate
 from sqlrl.paths import UNNAMEABLE, expanded, is_dir
 from sqlrl.wording import shortened
 
-VERSION = 4
-"""Version of the JSON layout: 3 for soft models, 2 with pieces of numbers, else 1, so that earlier sqlrl reads what it can."""
+VERSION = 5
+"""Version of the JSON layout: 5 where weights rank worlds, 4 with pieces of dates, 3 for soft models, 2 with pieces of numbers, else 1, so that earlier sqlrl reads what it can."""
 
 SOFT = "soft"
 """What JSON says of a soft model in place of the semantics of formulas."""
@@ -122,11 +122,14 @@ def write_file(path: Path, text: str) -> None:
 
 def _header(model: RuleSet) -> str:
     templates = listed_templates(model)
-    if not model.query and model.semantics == "exact" and not model.learned and not model.bins and not templates:
+    said = model.query or model.semantics != "exact" or model.learned or model.ranked_by or model.bins or templates
+    if not said:
         return ""
     header: dict[str, Any] = {"query": sorted(model.query), "semantics": model.semantics}
     if model.learned:
         header["learned"] = True
+    if model.ranked_by:
+        header["ranked_by"] = model.ranked_by
     if model.bins:
         header["bins"] = _bins_to_json(model)
     if templates:
@@ -156,9 +159,10 @@ def model_to_json(model: RuleSet) -> dict[str, Any]:
         if not is_identifier(name):
             raise ModelError(f"the language cannot write the name {name!r}: rename it")
     return {
-        "version": max((4 if dated(edges) else 2 for edges in model.bins.values()), default=1),
+        "version": max((*(4 if dated(edges) else 2 for edges in model.bins.values()), 5 if model.ranked_by else 1)),
         "semantics": model.semantics,
         **({"learned": True} if model.learned else {}),
+        **({"ranked_by": model.ranked_by} if model.ranked_by else {}),
         **({"bins": _bins_to_json(model)} if model.bins else {}),
         "query": sorted(model.query),
         "types": {name: list(constants) for name, constants in model.types.items()},

@@ -15,7 +15,7 @@ from sqlrl import markup
 from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.integrity import is_number
 from sqlrl.catalog.sources import rows_of_files
-from sqlrl.errors import EngineError, InputError, LoadError, ScriptError, marked
+from sqlrl.errors import EngineError, InputError, LoadError, ScriptError, marked, warnings_worded
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.logic.bins import read_bins
 from sqlrl.logic.horn_parser import parse_definitions
@@ -27,7 +27,7 @@ from sqlrl.script import functions
 from sqlrl.script.journal import Journal
 from sqlrl.script.learning import create_model, read_rule
 from sqlrl.script.plain import Runner
-from sqlrl.script.settings import Context, StatementOptions
+from sqlrl.script.settings import Context, StatementOptions, in_sql
 from sqlrl.script.source import ScriptText, Tokens
 from sqlrl.script.statements import (
     AddRule,
@@ -174,7 +174,12 @@ class _Script:
         if entry is not None and (before := self.journal.finished(entry)) is not None:
             return Done(line, tokens.text, f"{before} (had finished before)", 0.0, skipped=True)
         self.journal.check_ready(tokens, entry)
-        with self._again(), self.context.at(tokens.start), self.db.advanced.console.progress(_title(tokens)):
+        with (
+            self._again(),
+            self.context.at(tokens.start),
+            warnings_worded(in_sql),
+            self.db.advanced.console.progress(_title(tokens)),
+        ):
             found = self._run(tokens, statement, plain)
         found = replace(found, line=line, text=tokens.text, seconds=time.perf_counter() - start)
         if entry is not None:
@@ -385,7 +390,8 @@ class _Script:
                 )
             rule = replace(rule, weight=float(weight))
         with self.context.at(statement.rule.at):
-            self.db.models[statement.name.text] = model.with_rules((*model.rules, rule))
+            more = model.with_rules((*model.rules, rule))
+            self.db.models[statement.name.text] = replace(more, ranked_by=model.ranked_by)
         return _note(f"ALTER MODEL {statement.name}: {counted(len(model.rules) + 1, 'rule')}")
 
 

@@ -230,6 +230,8 @@ _PHRASES: Mapping[str, str] = {
     "what sqlrl.parse_grammar returns, or ": "",
     "what sqlrl.parse_modes returns, or ": "",
     "db.models[{!r}] = model": "CREATE MODEL {}",
+    "db.predict": "ML.PREDICT",
+    "learn its weights with Likelihood": "learn its weights with OPTIONS (learner = 'likelihood')",
     "db.define": "CREATE PREDICATE ... AS RULES",
     "db.load": "CREATE PREDICATE",
     "db.load({!r}, ...)": "CREATE PREDICATE {}(type, ...) AS query",

@@ -12,6 +12,11 @@ from sqlrl.engine.nodes import column, named, table
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Program, rows_table
 
+RANKING = (
+    "AdaGrad", "CDA", "MIRA", "MaxMargin", "OSL", "Perceptron", "Subgradient", "VotedPerceptron",
+)  # fmt: skip
+"""Learners by which the labels' world outscores others: multiples of their weights rank worlds alike, and none says how probable one is."""
+
 TABLE = "learned_from"
 COLUMNS = ["run", "example", "example_name", "predicate", "constants"]
 

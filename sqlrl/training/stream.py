@@ -40,7 +40,7 @@ from sqlrl.logic.subformulas import atoms_of
 from sqlrl.plan.sources import OBSERVED
 from sqlrl.progress import Stage
 from sqlrl.training.atom_groups import atom_groups
-from sqlrl.training.provenance import TABLE, keep_learned_from
+from sqlrl.training.provenance import RANKING, TABLE, keep_learned_from
 from sqlrl.training.records import Checkpoint, TrainingRecord
 from sqlrl.training.runs import History, LearnedModel, LearnerRun, Provisional, Run, RunKey
 from sqlrl.training.session import Session
@@ -300,6 +300,8 @@ class TrainingStream(LearnerRun):
             if record.drop_zeros:
                 layout = self._program.public_layout.predicates
                 found = found.without_zeros(name for name, info in layout.items() if info.open)
+            if record.learner in RANKING:
+                found = replace(found, model=replace(found.model, ranked_by=record.learner))
             rows = {"iteration": record.iterations, "tuning": record.tuning}
             rows = {"step": self._steps(record.steps), **{name: data for name, data in rows.items() if len(data)}}
             key = self._key(record.learner, self.changes.parameters(record.parameters))

@@ -124,6 +124,19 @@ def test_scripts_say_how_many_are_dropped() -> None:
     assert "dropped" not in str(found)
 
 
+@pytest.mark.parametrize("json", [False, True])
+def test_a_run_of_statements_says_each_number_once(tmp_path: Path, json: bool) -> None:
+    script = tmp_path / "load.sql"
+    script.write_text(
+        "CREATE PREDICATE Met(guest) OPTIONS (duplicates = 'drop') AS FROM (VALUES ('a'), ('a'), ('b')) t(x);\n"
+        "CREATE PREDICATE Paid(guest, bill) OPTIONS (duplicates = 'drop') AS SELECT 'g' || k % 4, 7 FROM range(9) t(k);\n"
+        "CREATE PREDICATE Met(guest) OPTIONS (duplicates = 'drop', append = true) AS SELECT 'b';\n"
+    )
+    done = CliRunner().invoke(app, ["run", str(script), *(["--json"] if json else [])])
+    assert done.exit_code == 0, done.output
+    assert re.findall(r"(\d+) duplicate rows? dropped", done.output) == ["1", "5", "1"]
+
+
 def test_the_command_line_says_how_many_are_dropped(tmp_path: Path) -> None:
     file = tmp_path / "did.csv"
     file.write_text("who,what\n" + "".join(f"{a},{b}\n" for a, b in ROWS))

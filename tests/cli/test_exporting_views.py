@@ -84,3 +84,40 @@ def test_wrong_options_are_told(tmp_path: Path, run: Run, inputs: list[object], 
     failed = run("export", *inputs, "--model", tmp_path / "p.mln", *options)
     assert failed.code in (1, 2)
     assert words in failed.err
+
+
+TASTE = "Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)\nLiked(d)"
+
+
+def test_scripts_and_the_command_line_advise_in_their_own_words(tmp_path: Path, run: Run) -> None:
+    script, view, file = tmp_path / "s.sql", tmp_path / "v.sql", tmp_path / "m.mln"
+    script.write_text(
+        f"""
+        CREATE PREDICATE Word(doc, word) OPTIONS (example = 'doc') AS
+            SELECT 'd' || k, CASE WHEN k % 3 = 0 THEN 'good' ELSE 'bad' END FROM range(12) t(k);
+        CREATE PREDICATE Liked(doc) OPTIONS (target = true) AS SELECT 'd' || k FROM range(0, 12, 3) t(k);
+        CREATE MODEL taste OPTIONS (learner = 'mira') AS $${TASTE}$$;
+        ALTER MODEL taste ADD RULE 'Word(d, "bad") => !Liked(d)' WEIGHT 0.5;
+        FROM ML.PROBABILITIES(MODEL taste);
+        EXPORT MODEL taste TO '{view}';
+        EXPORT MODEL taste TO '{file}';
+        """,
+        encoding="utf-8",
+    )
+    done = run("run", tmp_path / "d.duckdb", script)
+    assert done.code == 0, done.err
+    told = [
+        line
+        for line in done.err.splitlines()
+        if line.startswith("warning: the weights of this model are those of MIRA")
+    ]
+    assert len(told) == 2
+    assert all("OPTIONS (learner = 'likelihood')" in line and "db." not in line for line in told)
+    assert told[0].endswith("ML.PREDICT")
+    assert "Not calibrated: its weights are those of MIRA" in view.read_text(encoding="utf-8")
+    for words in (("infer", "--probabilities"), ("export", "--format", "sql", "--out", tmp_path / "w.sql")):
+        done = run(words[0], tmp_path / "d.duckdb", "--model", file, *words[1:])
+        assert done.code == 0, done.err
+        assert "learn its weights with --learner likelihood" in done.err
+        assert "db." not in done.err
+    assert "Not calibrated" in (tmp_path / "w.sql").read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import sqlrl
+from sqlrl.errors import ParseError, ScriptError, UnsupportedError
 from tests.cli.conftest import Run
 
 PROGRAM = {
@@ -126,3 +127,30 @@ def test_atoms_that_rules_reach_and_no_list_has(run: Run, tmp_path: Path) -> Non
         ("Chris", pytest.approx(0.0, abs=1e-6))
     ]
     assert run("psl", path, "--missing", "allow").code == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3: Links(A, B) & Spam(A) -> Spam(B) ^2",
+        "// hosts\n0.5: !Spam(H)",
+        "Links(A, B) && Spam(A) >> Spam(B) .",
+        "Spam(B) <- Links(A, B) & Spam(A) .",
+        "Label(H, +C) = 1 .",
+        "2.5: Spam(+A) + Spam(B) <= 1 ^2\n{A: Links(A, 'home')}",
+        "1: Links('home', A) -> Spam(A)",
+    ],
+)
+def test_programs_given_as_markov_logic_are_told_how_they_are_read(run: Run, text: str, tmp_path: Path) -> None:
+    assert sqlrl.parse_psl(text).rules
+    path = tmp_path / "rules.mln"
+    path.write_text(text, encoding="utf-8")
+    for read in (lambda: sqlrl.parse_mln(text), lambda: sqlrl.read_mln(path)):
+        with pytest.raises((ParseError, UnsupportedError)) as caught:
+            read()
+        assert "read it with sqlrl.read_psl or sqlrl.parse_psl" in str(caught.value)
+    with pytest.raises(ScriptError, match=r"CREATE MODEL \.\.\. OPTIONS \(format = 'psl'\) reads one"):
+        sqlrl.connect().run(f"CREATE MODEL spam AS $${text}$$")
+    done = run("infer", "--model", path, "--evidence", path)
+    assert done.code == 1
+    assert "name a file that ends in .psl" in " ".join(done.err.split())

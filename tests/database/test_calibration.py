@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sqlrl
-from sqlrl.database.calibration import RANKING
-from sqlrl.errors import CalibrationWarning
+from sqlrl.errors import CalibrationWarning, ParseError
+from sqlrl.logic.saving import model_to_json
+from sqlrl.training.provenance import RANKING
 
 RULES = "Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)\nLiked(d)"
 LEARNERS: dict[str, tuple[Callable[[], Any], bool]] = {
@@ -62,3 +66,51 @@ def test_weights_that_are_learned_again_by_likelihood_are_log_odds() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", CalibrationWarning)
         db.probabilities(again.model_)
+
+
+def told_by(call: Callable[[], object]) -> list[str]:
+    """Return what a call says of calibration."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(each.message) for each in caught if issubclass(each.category, CalibrationWarning)]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_views_and_files_keep_that_weights_rank_worlds(name: str, tmp_path: Path) -> None:
+    make, ranks = LEARNERS[name]
+    db = documents()
+    fit = make().fit(db, sqlrl.parse_mln(RULES))
+    path = tmp_path / "view.sql"
+    for call in range(2):
+        told = told_by(lambda: db.export(fit.model_, path, format="sql"))
+        assert len(told) == (ranks and call == 0)
+        assert (f"-- Not calibrated: its weights are those of {name}," in path.read_text(encoding="utf-8")) == ranks
+    assert fit.model_.ranked_by == db.models[-1].ranked_by == (name if ranks else "")
+    for file in ("m.mln", "m.json"):
+        fit.model_.save(tmp_path / file)
+        read = sqlrl.read_model(tmp_path / file)
+        assert read == fit.model_
+        for ask in (sqlrl.Database.probabilities, lambda other, model: other.export(model, format="sql")):
+            told = told_by(partial(ask, documents(), read))
+            assert [name in text for text in told] == [True] * ranks
+    # Files of other weights are as they were.
+    said = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
+    assert (said["version"], said.get("ranked_by")) == ((5, name) if ranks else (1, None))
+    assert ("ranked_by" in (tmp_path / "m.mln").read_text(encoding="utf-8")) == ranks
+
+
+def test_other_weights_are_not_said_to_rank(tmp_path: Path) -> None:
+    db = documents()
+    ranked = sqlrl.AdaGrad().fit(db, sqlrl.parse_mln(RULES)).model_
+    for learner in (sqlrl.Likelihood("l2"), sqlrl.PSCG(3), sqlrl.PseudoLikelihood()):
+        assert learner.fit(db, ranked).model_.ranked_by == ""
+    assert ranked.with_rules(ranked.rules[1:]).ranked_by == ""
+    assert ranked.without(["Word"]).ranked_by == "AdaGrad"
+    assert "ranked_by" not in model_to_json(sqlrl.parse_mln(RULES))
+
+
+@pytest.mark.parametrize("value", [3, ["AdaGrad"], "a\n-- b", "two words"])
+def test_what_no_learner_is_called_is_refused(value: object) -> None:
+    with pytest.raises(ParseError, match="the first line says ranked_by"):
+        sqlrl.parse_mln(f"// sqlrl {json.dumps({'ranked_by': value})}\nLiked(doc)\n1 Liked(d)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -257,10 +258,57 @@ def test_atoms_have_the_limit_of_the_database():
     db.load("Wet", [("a",)], types=["town"], given=True)
     db.scope("Wet", [("n3",)])
     with pytest.raises(
-        GroundingLimitError, match=r"rules reach 10 atoms of Wet .* 1 that .* limit of 10 atoms.*atom_limit=11"
+        GroundingLimitError, match=r"rules reach 19 atoms of Wet .* 1 that .* limit of 10 atoms.*atom_limit=20$"
     ):
         db.predict(wet(), missing="open")
     assert len(db.predict(wet(), missing="false").atoms()) == 1
+
+
+def with_limit(limit: int, roads: list[tuple[str, str]]) -> sqlrl.Database:
+    """Return towns of which one is known to be wet and one is listed."""
+    db = sqlrl.connect(progress=False, atom_limit=limit)
+    db.load("Road", roads, types=["town", "town"])
+    db.load("Wet", [("a",)], types=["town"], given=True)
+    db.scope("Wet", [("b",)])
+    return db
+
+
+def advised(limit: int, roads: list[tuple[str, str]]) -> int:
+    """Return the limit that the error names."""
+    with pytest.raises(GroundingLimitError) as caught:
+        with_limit(limit, roads).predict(wet(), missing="open")
+    return int(re.search(r"atom_limit=(\d+)", str(caught.value))[1])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_limit_that_is_advised_is_the_least_that_is_enough(seed):
+    drawn = random.Random(seed)
+    towns = ["a", "b", *(f"n{i}" for i in range(drawn.choice([4, 15, 40])))]
+    roads = sorted(
+        {(drawn.choice(towns), drawn.choice(towns)) for _ in range(2 * len(towns))} | {("a", "b"), ("b", "n0")}
+    )
+    wet_by_now, new = {"a"}, {"a"}
+    while new:
+        new = {end for start, end in roads if start in new} - wet_by_now
+        wet_by_now |= new
+    # The town that is given is no atom.
+    least = len(wet_by_now | {"b"}) - 1
+    for limit in sorted({1, (least + 1) // 2, least - 1} - {0, least}):
+        assert advised(limit, roads) == least
+    assert len(with_limit(least, roads).predict(wet(), missing="open").atoms()) == least
+
+
+@pytest.mark.parametrize(("name", "most"), [("MORE_ROUNDS", 2), ("COUNTED", 6)])
+def test_where_counting_stops_the_advice_is_twice_as_much(monkeypatch, name, most):
+    monkeypatch.setattr(unlisted, name, most)
+    limit, steps = 2, 0
+    # The atom that is listed is beside 30 that are reached; each try grounds what it may, which takes a second or two together.
+    while limit < 31:
+        following = advised(limit, chain(30))
+        assert following >= 2 * limit or following == 31
+        limit, steps = following, steps + 1
+    assert steps <= 4
+    assert len(with_limit(limit, chain(30)).predict(wet(), missing="open").atoms()) == 31
 
 
 # ---- learning, and what is kept ------------------------------------------------------------------------

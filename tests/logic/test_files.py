@@ -134,7 +134,7 @@ def test_any_name_is_kept(rows):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 5}, "the model has version 5, and this sqlrl reads up to 4: upgrade sqlrl"),
+        ({"version": 6}, "the model has version 6, and this sqlrl reads up to 5: upgrade sqlrl"),
         ({"version": 3}, "does not fit its schema at $.version"),
         ({"semantics": "soft"}, "is a program of probabilistic soft logic: read it with sqlrl.read_psl"),
         ({"version": "1"}, "does not fit its schema at $.version"),

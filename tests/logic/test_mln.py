@@ -366,6 +366,15 @@ def test_what_is_refused_is_named(text, named):
     assert "^" in str(caught.value).splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    "text", ["2: P(x) ^ Q(x) => R(x)", "1:2 P(x)", "P(x) => => Q(x)", "Q(t)\nR(t)\n1: P(x) -> R(x)"]
+)
+def test_other_faults_are_no_programs_of_soft_logic(text: str) -> None:
+    with pytest.raises((ParseError, UnsupportedError)) as caught:
+        parse_mln(text)
+    assert "psl" not in str(caught.value)
+
+
 @pytest.mark.parametrize("text", ["[0.7] P(x)", "[1.5] P(x) := Q(x).", "P(A) := Q(A).", "n = {3, ..., 1}", "n = {}",
                                   "n = {1, ..., 99999999999}", "n = {A, ..., 3}", "0.5", "1a P(x)", "1 P(2x)",
                                   "(" * 100 + "P(x)" + ")" * 100, "!" * 500 + "P(x)", "EXIST x " * 90 + "P(x)",

@@ -11,6 +11,7 @@ import numpy as np
 from sqlrl.garbage import seldom_sought
 from sqlrl.ground.network import FloatArray
 from sqlrl.logic.shapes import Instance
+from sqlrl.progress import staged
 from sqlrl.structure.beam.clauses import Language, SearchClause
 from sqlrl.structure.beam.scores import TIGHT, Gain, Member, Objective, Scored
 from sqlrl.training.clause_search import SearchBlankets
@@ -225,7 +226,7 @@ class ClauseSearcher:
         seen.update(fresh)
         self.source.learn((instance, clause.added) for instance, clause in fresh.items())
         found = []
-        for instance, clause in fresh.items():
+        for instance, clause in staged("scoring candidates", fresh.items(), even=True):
             self._candidates += 1
             each = self._found(clause, instance, self.objective.gain(model, instance))
             if not good or self._is_good(each):

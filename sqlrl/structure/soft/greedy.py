@@ -96,6 +96,9 @@ def greedy_rules(
     def so_far() -> GreedyRules:
         return GreedyRules(np.array(chosen, np.int64), weights, np.array(scores), start, evaluated, last.copy())
 
+    # A trial with more rules learns more weights.
+    rounds = range(len(chosen), min(limits.most, len(chosen) + len(left)))
+    planned, tried = sum((len(left) - i) * (size + 1) for i, size in enumerate(rounds)), 0
     with Stage("rules of a greedy search") as stage:
         while left and len(chosen) < limits.most:
             best: tuple[float, int, FloatArray] | None = None
@@ -103,7 +106,8 @@ def greedy_rules(
                 # The candidate begins with the weight that it had when it was tried last, the others with theirs.
                 rules = np.array([*chosen, candidate])
                 found = learner.learn_hinges(hinges.of_rules(rules), start=np.append(weights, last[candidate]))
-                evaluated += 1
+                evaluated, tried = evaluated + 1, tried + len(rules)
+                stage.advance(0, note=f"{len(chosen)} rules, score {score:.6g}", share=tried / planned)
                 last[candidate] = found.weights[-1]
                 if best is None or found.objective > best[0]:
                     best = found.objective, candidate, found.weights
@@ -115,7 +119,7 @@ def greedy_rules(
             chosen.append(best[1])
             left.remove(best[1])
             scores.append(score)
-            stage.advance(1, note=f"{len(chosen)} rules, score {score:.6g}")
+            stage.advance(1, note=f"{len(chosen)} rules, score {score:.6g}", share=tried / planned)
             if report is not None:
                 report(so_far())
     return so_far()
