@@ -25,6 +25,7 @@ from sqlrl.errors import (
     Phrase,
     TimeLimitError,
     UnsupportedError,
+    ValidationWarning,
     Written,
     warn,
 )
@@ -503,6 +504,8 @@ class ILP(Relearning):
             No clause is acceptable, or none of those that are passes the test; says what stopped most of them.
         LittleFoundWarning
             The theory covers less than half of the positive atoms, and no others are kept; names the parameter to change.
+        ValidationWarning
+            There are fewer than 20 positive or negative atoms, so that the clauses that were found are not tested.
         LabelWarning
             Labels are alike within constants of which a clause speaks, and the test takes them for independent.
         PassedOverWarning
@@ -568,6 +571,8 @@ class ILP(Relearning):
             warn(_nothing_found(induction, parameters, units), NothingFoundWarning)
         elif little := _little_found(induction, parameters):
             warn(little, LittleFoundWarning)
+        if induction.theory and _few(truth) and self._would_test(given, bias, parameters):
+            warn(_untested(induction, bias.head.predicate), ValidationWarning)
         for cluster, clauses in _doubtful(induction, units, bias, types):
             warn(_depending(cluster, clauses, bias.head.predicate), LabelWarning)
         if induction.passed_over:
@@ -578,6 +583,12 @@ class ILP(Relearning):
             warn(_unmatched(bias, unmatched), BiasWarning)
         self._relearn(learner, db, examples, **passed)
         return self
+
+    @staticmethod
+    def _would_test(given: Mapping[str, Any], bias: Bias, parameters: ILPParameters) -> bool:
+        """Tell whether clauses would have been tested if there were more labels."""
+        more = resolved({**given, "command": parameters.command}, bias.settings, ENOUGH, ENOUGH)
+        return more.significance < parameters.significance
 
     def _bias(self, target: Model | str) -> Bias | None:
         if self.bias is None or isinstance(self.bias, Bias):
@@ -725,6 +736,18 @@ def _check_time(limit: float, seconds: float, done: int, left: int, parameters: 
 def _few(truth: BoolArray) -> bool:
     """Tell whether labels are too few to divide."""
     return min(int(truth.sum()), int((~truth).sum())) < ENOUGH
+
+
+def _untested(induction: Induction, target: str) -> str:
+    """Say that clauses were not tested for want of labels."""
+    _, positives, atoms = induction.covered()
+    few = counted(positives, "positive atom") if positives < ENOUGH else counted(atoms - positives, "negative atom")
+    n = len(induction.theory)
+    found = "the clause that was found has" if n == 1 else f"the {n:,} clauses that were found have"
+    return (
+        f"{target} has {few}, and fewer than {ENOUGH} are too few to hold labels out: {found} not been tested and may be chance; give more labels, "
+        f"or say {Parameter('significance', 1)} to take what is found as it is"
+    )
 
 
 def _doubtful(

@@ -1,4 +1,4 @@
-"""Tests of what the test of clauses takes for independent: labels that are alike within constants, groups that are given, and warnings."""
+"""Tests of what the test of clauses takes for independent: labels that are alike within constants, groups that are given, and labels that are too few."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 import sqlrl
-from sqlrl.errors import InputError, LabelWarning, NothingFoundWarning
+from sqlrl.errors import InputError, LabelWarning, NothingFoundWarning, ValidationWarning
 from sqlrl.structure.ilp.chance import LabelSplit, Trial, divided
 
 RANK: dict[str, Any] = {"command": "rank", "nodes": 300}
@@ -352,3 +352,41 @@ def test_other_constants_within_which_labels_are_alike_are_named(
     with pytest.warns(LabelWarning, match=message):
         fit = fitted(db, target, bias=modes, clause_length=3)
     assert len(fit.theory_) > 0
+
+
+# ---- labels that are too few ------------------------------------------------------------------------------------------
+
+
+def few(positives: int, negatives: int) -> sqlrl.Database:
+    """Load things of which some are liked, all of these red."""
+    db = sqlrl.connect(progress=False)
+    names = [f"x{k:03}" for k in range(positives + negatives)]
+    db.load("Colour", [(x, "red" if k < positives else "blue") for k, x in enumerate(names)], types=["thing", "colour"])
+    db.load("Liked", [(x,) for x in names[:positives]], types=["thing"], target=True)
+    return db
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "given", "message"),
+    [
+        (19, 60, {"command": "rank"}, "Liked has 19 positive atoms, and fewer than 20 are too few to hold labels out: the clause that was found has not been tested"),
+        (40, 12, {"command": "induce_cover"}, "Liked has 12 negative atoms, and fewer than 20"),
+        (5, 9, {}, "Liked has 5 positive atoms"),
+        (20, 60, {"command": "rank"}, None),
+        (19, 60, {"command": "rank", "significance": 1}, None),
+        (5, 9, {"noise": 0}, None),
+        (5, 9, {"keep_above": 0.5}, None),
+    ],
+)  # fmt: skip
+def test_clauses_that_were_not_tested_are_warned_of(
+    positives: int, negatives: int, given: dict[str, Any], message: str | None
+) -> None:
+    db = few(positives, negatives)
+    learner = sqlrl.ILP(**{"min_lift": 1.1, **given})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit = learner.fit(db, "Liked")
+    assert len(fit.theory_) == 1
+    said = [str(each.message) for each in caught if each.category is ValidationWarning]
+    assert [message in text for text in said if message] == [True] * (message is not None)
+    assert bool(said) == (message is not None)
