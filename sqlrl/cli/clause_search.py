@@ -114,7 +114,7 @@ def _report(run: CommandSession, fit: sqlrl.MSL | sqlrl.Transfer, out: str | Non
 def induce(
     inputs: ModelInputs,
     given: dict[str, Any],
-    saving: dict[str, Any],
+    fitting: dict[str, Any],
     output: Messages,
     *,
     examples: str | None,
@@ -153,7 +153,7 @@ def induce(
                 examples=chosen_examples(examples),
                 roles=None,
             ) as part:
-                estimator.fit(db, target, examples=part.examples, **saving)
+                estimator.fit(db, target, examples=part.examples, **fitting)
                 save(run, estimator.model_, out)
                 _report_theory(run, estimator, out)
                 part.score(estimator.model_)

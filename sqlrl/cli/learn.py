@@ -66,7 +66,7 @@ GroupsBy = Annotated[
     typer.Option(
         "--groups",
         metavar="QUERY",
-        help="likelihood: which atoms are held out together, as a query of their arguments and then a group.",
+        help="likelihood, ilp: which atoms are held out together, as a query of their arguments and then a group.",
         show_default=False,
         rich_help_panel=BATCH,
     ),
@@ -110,8 +110,10 @@ class Running(RunOptions):
 
     def refuse(self, word: str) -> None:
         """Refuse what a learner does not have, with a typer.BadParameter."""
-        if self.groups is not None and word != "likelihood":
-            raise typer.BadParameter(f"--groups is an option of likelihood: {word} holds out whole examples, or none")
+        if self.groups is not None and word not in ("likelihood", "ilp"):
+            raise typer.BadParameter(
+                f"--groups is an option of likelihood and ilp: {word} holds out whole examples, or none"
+            )
         if self.holdout is not None and word in SEARCHES:
             raise typer.BadParameter(
                 f"--holdout is an option of learners with a target: {word} has none; hold examples out with --examples, and predict them"
@@ -187,7 +189,8 @@ def learn(
         return
     if "ilp" in own:
         limited = {} if running.limit is None else {"limit": running.limit}
-        induce(inputs, own["ilp"] | limited, running.saving(), output, examples=examples, out=out, held=held)
+        fitting = running.saving() | ({} if running.groups is None else {"groups": running.groups})
+        induce(inputs, own["ilp"] | limited, fitting, output, examples=examples, out=out, held=held)
         return
     if words[0] in SEARCHES:
         with warnings_shown(console_for(quiet=output.quiet)):

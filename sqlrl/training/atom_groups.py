@@ -44,6 +44,13 @@ def atom_groups(engine: DuckDBEngine, layout: Layout, groups: Any) -> tuple[IntA
     return data.column("atom").to_numpy().astype(np.int64), group.astype(np.int64)
 
 
+def ungrouped(missing: int, total: int, first: str) -> InputError:
+    """Return the error for atoms without a group, the text of the first of which is given."""
+    return InputError(
+        f"{Parameter('groups')} says nothing of {counted(missing, 'atom')} of {total:,} to learn from, the first of them {first}: give each atom a group"
+    )
+
+
 def _check_columns(source: LoadSource, info: PredicateInfo) -> None:
     """Refuse a source that has not a column for each argument and one for the group."""
     needed = len(info.types) + 1

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from scipy import sparse
+from scipy.sparse import csgraph
 from sqlglot import exp
 
 from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.roles import Roles
+from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, table
 from sqlrl.errors import CatalogError, InputError, Parameter
 from sqlrl.ground.clauses import atom_texts, constant_names
@@ -26,6 +29,8 @@ from sqlrl.logic.components import Component, Components
 from sqlrl.logic.model import Model
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Argument, Predicate
+from sqlrl.training.atom_groups import atom_groups, ungrouped
+from sqlrl.training.clusters import Cluster, alike_within, members
 from sqlrl.training.provenance import keep_learned_from
 from sqlrl.training.runs import LearnedModel, LearnerRun, Run, RunKey
 from sqlrl.training.session import Session, check_limit_option, verb
@@ -36,11 +41,16 @@ class TargetSource:
     """The labelled query atoms of a target; see `structure.ilp.covers.CoverageSource`."""
 
     def __init__(
-        self, program: Program, bias: Bias, components: Components, examples: TableName | None, limit: int
+        self,
+        program: Program,  # its model declares the target and the predicates of the bias
+        bias: Bias,
+        components: Components,
+        examples: TableName | None,
+        limit: int,  # of the bindings of a layer of components, and of the facts around seeds
+        engine: DuckDBEngine,  # that of the database, to which groups are given
     ) -> None:
-        # The model of `program` declares the target and the predicates of the bias; `limit` bounds the bindings of a layer of components, and the
-        # facts around seeds.
-        self._program, self._bias, self._limit = program, bias, limit
+        self._engine = engine
+        self._program, self._bias, self._chosen, self._limit = program, bias, examples, limit
         data = _atoms(program, bias.head.predicate, examples)
         truth = data.column("truth")
         if truth.null_count:
@@ -76,6 +86,31 @@ class TargetSource:
     def evaluate(self, layer: Sequence[Component], *, keep: bool = True) -> ComponentCounts:
         """Return where components hold."""
         return self.coverage.evaluate(layer, keep=keep)
+
+    def alike_within(self, depth: int) -> list[Cluster]:
+        """Return the constants within which labels are alike, the most so first; at most `depth` facts lead to them."""
+        return alike_within(self._program.engine, self._program.layout, self._bias, self._chosen, depth)
+
+    def clustered(self, cluster: Cluster) -> IntArray:
+        """Return a number for each target atom, equal for those that belong to one constant, shape (n,)."""
+        atom, constant = members(self._program.engine, cluster)
+        found = -1 - np.arange(len(self.atoms), dtype=np.int64)
+        found[np.searchsorted(self.atoms, atom)] = constant
+        return found
+
+    def grouped(self, groups: Any) -> IntArray:
+        """Return a number for each target atom, equal for those that groups join, one or several in a row; shape (n,)."""
+        atom, group = atom_groups(self._engine, self._program.public_layout, groups)
+        known = np.isin(atom, self.atoms)
+        atom, group = np.searchsorted(self.atoms, atom[known]), group[known]
+        missing = np.flatnonzero(np.bincount(atom, minlength=len(self.atoms)) == 0)
+        if len(missing):
+            first = int(self.atoms[missing[0]])
+            raise ungrouped(len(missing), len(self.atoms), atom_texts(self._program, np.array([first]))[first])
+        size = len(self.atoms) + int(group.max(initial=-1)) + 1
+        joins = sparse.coo_array((np.ones(len(atom)), (atom, len(self.atoms) + group)), shape=(size, size))
+        found = csgraph.connected_components(joins, directed=False)[1]
+        return np.asarray(found[: len(self.atoms)], dtype=np.int64)
 
 
 class InductionSession(LearnerRun):
@@ -192,7 +227,8 @@ def induction(
         session.program(model, training=True, roles=Roles(query=[bias.head.predicate])) as program,
         session.examples_table(examples) as chosen,
     ):
-        source = TargetSource(program, bias, components, chosen, MOST_BINDINGS if limit is None else limit)
+        most = MOST_BINDINGS if limit is None else limit
+        source = TargetSource(program, bias, components, chosen, most, session.records.engine)
         opened = InductionSession(program, source, components, model, session, session.ids(chosen))
         with source.coverage, opened.run.ending():
             yield opened

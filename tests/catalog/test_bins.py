@@ -311,7 +311,7 @@ def test_a_learner_of_clauses_keeps_the_edges() -> None:
     db.load("Good", [(f"i{k:04d}",) for k in range(10)], types=["item"], target=True)
     modes = sqlrl.parse_modes("modeP(1, Size(+, #))\nmodeP(1, Good(+))")
     nothing = sqlrl.parse_mln("Size(item, size)\nGood(item)\nGood(i)")
-    for found in (sqlrl.ILP().fit(db, "Good").model_, sqlrl.OSL(modes).fit(db, nothing).model_):
+    for found in (sqlrl.ILP(significance=1).fit(db, "Good").model_, sqlrl.OSL(modes).fit(db, nothing).model_):
         assert found.bins == {"size": (10.0,)}
         assert "size(-inf,10)" in str(found)
 

@@ -206,7 +206,7 @@ def test_clauses_are_found_from_the_one_side_of_a_key() -> None:
     ]
     db.load("Parent", family, types=["person", "person"])
     db.load("HasChild", [(name,) for name in sorted({name for name, _ in family})], types=["person"], target=True)
-    found = sqlrl.ILP().fit(db, "HasChild").theory_.to_pylist()
+    found = sqlrl.ILP(significance=1).fit(db, "HasChild").theory_.to_pylist()
     assert [(row["clause"], row["positives"], row["negatives"]) for row in found] == [
         ("Parent(p1, p2) => HasChild(p1)", 5, 0)
     ]
@@ -258,7 +258,8 @@ def test_what_nothing_in_a_body_tells_apart_is_a_constant_of_the_head() -> None:
     assert (
         str(sqlrl.Bias.derive(db, "Field", body=["Place"])).split("\n")[0] == ":- modeh(1, Field(+doc,#field,+place))."
     )
-    found = sqlrl.ILP(sqlrl.Bias.derive(db, "Field", body=["Token"])).fit(db, "Field").theory_.to_pylist()
+    bias = sqlrl.Bias.derive(db, "Field", body=["Token"])
+    found = sqlrl.ILP(bias, significance=1).fit(db, "Field").theory_.to_pylist()
     assert {row["clause"] for row in found} == {
         'Token("by", p, d) => Field(d, Author, p)',
         "Token(Ann, p, d) => Field(d, Author, p)",

@@ -249,9 +249,8 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "pscg", "--folds", "2"], ["--folds is an option of likelihood and max-margin: pscg has no such"]),
         (["--learner", "max-margin", "--strength", "0"], ["--strength 0", "not a finite number above 0"]),
         (["--penalty", "l1", "--passes", "2"], ["--penalty is an option of likelihood, max-margin, pseudo-likelihood,", "adagrad has no such", "--learner NAME"]),
-        (["--learner", "max-margin", "--groups", "from t"], ["--groups is an option of likelihood: max-margin holds out"]),
-        (["--learner", "ilp", "--groups", "from t"], ["--groups is an option of likelihood: ilp holds out"]),
-        (["--learner", "pseudo-likelihood", "--groups", "from t"], ["--groups is an option of likelihood: pseudo-likelihood holds out"]),
+        (["--learner", "max-margin", "--groups", "from t"], ["--groups is an option of likelihood and ilp: max-margin holds out"]),
+        (["--learner", "pseudo-likelihood", "--groups", "from t"], ["--groups is an option of likelihood and ilp: pseudo-likelihood holds out"]),
         (["--learner", "pseudo-likelihood", "--passes", "2"], ["--passes is an option of online learners: pseudo-likelihood sees all"]),
         (["--learner", "pseudo-likelihood", "--strength", "1,2"], ["--strength 1,2", "pseudo-likelihood takes one number"]),
         (["--learner", "pseudo-likelihood", "--folds", "2"], ["--folds is an option of likelihood and max-margin: pseudo-likelihood"]),
@@ -312,7 +311,7 @@ def test_what_is_said_of_a_run_reaches_fit(run: Run, project: Project, monkeypat
         found.append(given)
         raise SeenError("seen")
 
-    for learner in (sqlrl.CDA, sqlrl.Likelihood):
+    for learner in (sqlrl.CDA, sqlrl.Likelihood, sqlrl.ILP):
         monkeypatch.setattr(learner, "fit", begun)
     for options, wanted in {
         ("cda",): {},
@@ -320,6 +319,7 @@ def test_what_is_said_of_a_run_reaches_fit(run: Run, project: Project, monkeypat
         ("cda", "--resume", "1"): {"resume": 1},
         ("likelihood", "--checkpoint"): {"checkpoint": True},
         ("likelihood", "--groups", "from t", "--strength", "1,2", "--folds", "2"): {"groups": "from t"},
+        ("ilp", "--groups", "from t", "--test-units", "atoms"): {"groups": "from t"},
     }.items():
         assert "seen" in run(*arguments(project, "--learner", *options)).err
         given = found.pop()

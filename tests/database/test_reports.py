@@ -298,7 +298,7 @@ def test_a_run_that_learned_nothing_and_one_without_a_curve() -> None:
     db.load(
         "Grand", [(a, b) for a, b in zip(people, people[4:], strict=False)], types=["person", "person"], target=True
     )
-    found = sqlrl.ILP().fit(db, "Grand")
+    found = sqlrl.ILP(significance=1).fit(db, "Grand")
     report = db.runs[found.run_].report()
     assert "There is no learning curve" in sentences(report, "learning")
     listing = part(report, "clauses", PageListing)

@@ -17,6 +17,7 @@ from sqlrl.learn.batch.joint import JointLikelihood
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.progress import staged
 from sqlrl.solve.structure import ragged_ranges
+from sqlrl.training.atom_groups import ungrouped
 from sqlrl.training.records import TUNING_SCHEMA
 from sqlrl.wording import counted
 
@@ -152,11 +153,7 @@ def make_grouped_parts(choices: Choices | JointLikelihood, groups: AtomGroups, f
     atom, owner = choices.members()
     missing = np.flatnonzero(~np.isin(atom, groups.atom))
     if len(missing):
-        first = groups.show(int(atom[missing[0]]))
-        raise InputError(
-            f"{Parameter('groups')} says nothing of {counted(len(missing), 'atom')} of {len(atom):,} to learn from, the first of them {first}: give "
-            "each atom a group"
-        )
+        raise ungrouped(len(missing), len(atom), groups.show(int(atom[missing[0]])))
     order = np.argsort(groups.atom, kind="stable")
     low, high = (np.searchsorted(groups.atom[order], atom, side) for side in ("left", "right"))
     rows = order[ragged_ranges(low, high - low)]

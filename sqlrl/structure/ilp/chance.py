@@ -7,12 +7,13 @@ The order matters: each clause is tested within the groups of atoms that the cla
 nothing, is not kept for what the true one says; and a clause that is kept gives its place to a wider one that makes all labels likelier. In a group of N atoms, K of them positive, the m that a clause covers have a hypergeometric number of positive ones; over all groups their
 sum is what the exact test of Cochran, Mantel and Haenszel looks at. P-values are multiplied by the number of clauses that are tested (Bonferroni).
 
-Labels of one example depend on each other. Where there are many examples, each is searched or tested as a whole, and the test must also be passed by the examples: the sum of what a
-clause says above chance, over its standard error among examples, against Student's t with as many degrees of freedom as there are examples of equal weight. Where there are few, atoms
-are compared with others of their example.
+Labels of one unit, such as an example or all orders of a customer, depend on each other. Where there are many units, each is searched or tested as a whole, and the test must also be
+passed by the units, in one of two ways: the sum of what they say above chance, over its standard error among units, against Student's t with as many degrees of freedom as there are units
+of equal weight; or the labels that units have, permuted among them. The first is for clauses that tell atoms of one unit apart: where a clause covers whole units few of them have all the
+weight, and it hardly ever passes. Where there are few units, atoms are compared with others of theirs.
 
 Source: Cox, "A note on data-splitting for the evaluation of significance levels" (1975); Mantel and Haenszel (1959); Cameron and Miller, "A practitioner's guide to
-cluster-robust inference" (2015), sections II and VI; Satterthwaite (1946) for the degrees of freedom.
+cluster-robust inference" (2015), sections II and VI; Satterthwaite (1946) for the degrees of freedom; Mielke and Berry, "Permutation Methods" (2001), for three moments.
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.structure.ilp.ranking import gains
 
 MANY = 40
-"""So many examples with labels are the units of a test."""
+"""So many examples, or other units, with labels count as wholes in a test."""
 
 _SPREAD, _MORE = 12, 40
 """Standard deviations around the mean, and positive atoms more, beyond which a count has no probability that doubles could add."""
+
+_ROUNDING = 1e-24
+"""The square of differences of shares that are equal but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +42,7 @@ class LabelSplit:
 
     tested: BoolArray  # shape (n,)
     group: IntArray  # atoms are compared with those of their group, shape (n,)
-    unit: (
-        IntArray | None
-    )  # the example of each, where labels of one example count together; None where each atom counts alone
+    unit: IntArray | None  # equal for atoms whose labels count together; None where each counts alone
 
 
 def undivided(truth: BoolArray) -> LabelSplit:
@@ -48,17 +50,24 @@ def undivided(truth: BoolArray) -> LabelSplit:
     return LabelSplit(np.zeros(len(truth), dtype=np.bool_), np.zeros(len(truth), dtype=np.int64), None)
 
 
-def divided(truth: BoolArray, example: IntArray, share: float, seed: int) -> LabelSplit:
-    """Draw the part that is tested, with the same share of the positive atoms; `example`, shape (n,), is that of each atom."""
+def divided(truth: BoolArray, example: IntArray, share: float, seed: int, unit: IntArray | None = None) -> LabelSplit:
+    """Draw the part that is tested, with the same share of the positive atoms.
+
+    `example`, shape (n,), is that of each atom; `unit` is equal for atoms whose labels depend on each other, by default for those of one example.
+    """
     draw = np.random.default_rng(seed)
-    own, place, size = np.unique(example, return_inverse=True, return_counts=True)
-    alone, group = np.zeros(len(truth), dtype=np.int64), place.reshape(-1)
-    if len(own) < MANY:
-        # Of each example the negative atoms and then the positive ones, so that each kind is cut in the same way.
+    own, block = np.unique(example, return_inverse=True)
+    block = block.reshape(-1)
+    within = np.zeros(len(truth), dtype=np.int64) if len(own) >= MANY else block
+    units, place, size = np.unique(block if unit is None else unit, return_inverse=True, return_counts=True)
+    place = place.reshape(-1)
+    if len(units) < MANY:
+        group = np.unique(within * len(units) + place, return_inverse=True)[1].reshape(-1)
+        # Of each unit the negative atoms and then the positive ones, so that each kind is cut in the same way.
         return LabelSplit(_drawn(draw, [truth, group], share), group, None)
-    positives = np.bincount(group, weights=truth, minlength=len(own))
-    chosen: BoolArray = _drawn(draw, [size, positives], share)[group]
-    return LabelSplit(chosen, alone, group if (size > 1).any() else None)
+    positives = np.bincount(place, weights=truth, minlength=len(units))
+    chosen: BoolArray = _drawn(draw, [size, positives], share)[place]
+    return LabelSplit(chosen, within, place if (size > 1).any() else None)
 
 
 def _drawn(draw: np.random.Generator, keys: list[IntArray | FloatArray | BoolArray], share: float) -> BoolArray:
@@ -109,7 +118,10 @@ def _p_value(cover: BoolArray, label: BoolArray, group: IntArray, unit: IntArray
         return found
     n, k, m, _ = counts.astype(np.float64)
     variance = float((m * (n - m) * k * (n - k) / (n**2 * np.maximum(n - 1, 1))).sum())
-    return max(found, _among_examples(cover, label, group, unit, variance))
+    unit = np.unique(unit, return_inverse=True)[1].reshape(-1)
+    cover_excess, label_excess = (each - _means(each, group)[group] for each in (cover, label))
+    among = _among_units(_sums(cover_excess * label_excess, unit), variance)
+    return max(found, min(1.0, 2 * min(among, _between_units(cover_excess, label_excess, group, unit))))
 
 
 def _exact(n: IntArray, k: IntArray, m: IntArray, both: IntArray) -> float:
@@ -129,18 +141,45 @@ def _exact(n: IntArray, k: IntArray, m: IntArray, both: IntArray) -> float:
     return float(min(1.0, chance[max(int(both.sum()) - first, 0) :].sum()))
 
 
-def _among_examples(cover: BoolArray, label: BoolArray, group: IntArray, unit: IntArray, variance: float) -> float:
-    """Return the p-value by what examples say, each as a whole; `variance` is the least that their sum has."""
-    n = np.bincount(group)
-    excess = (cover - (np.bincount(group, weights=cover) / np.maximum(n, 1))[group]) * (
-        label - (np.bincount(group, weights=label) / np.maximum(n, 1))[group]
-    )
-    own = np.bincount(unit, weights=excess)
+def _sums(values: BoolArray | FloatArray, group: IntArray) -> FloatArray:
+    """Return the sum of the values of each group, an entry for each number up to the greatest."""
+    return np.bincount(group, weights=values).astype(np.float64)
+
+
+def _means(values: BoolArray | FloatArray, group: IntArray) -> FloatArray:
+    """Return the mean of the values of each group, likewise."""
+    return _sums(values, group) / np.maximum(np.bincount(group), 1)
+
+
+def _among_units(own: FloatArray, variance: float) -> float:
+    """Return the p-value of the sum of what units say, each as a whole; `variance` is the least that the sum has."""
     square = float((own**2).sum())
     if square <= 0:
         return 1.0
-    # As many examples as would have this variance if each had the same part of it.
+    # As many units as would have this variance if each had the same part of it.
     freedom = square**2 / float((own**4).sum()) - 1
     if freedom <= 0:
         return 1.0
     return float(stats.t.sf(own.sum() / np.sqrt(max(square, variance)), freedom))
+
+
+def _between_units(cover: FloatArray, label: FloatArray, group: IntArray, unit: IntArray) -> float:
+    """Return the p-value of a permutation of what labels units have among those of a kind; `cover` and `label` are excesses over their groups' means.
+
+    The distribution over all permutations is taken for a gamma distribution with the same mean, variance and skewness.
+    """
+    much, rate = _sums(cover, unit), _means(label, unit)
+    # Units are of a kind if most of their atoms are of one group: labels of other groups have another spread.
+    pairs, size = np.unique(unit * (int(group.max()) + 1) + group, return_counts=True)
+    owner, common = np.divmod(pairs, int(group.max()) + 1)
+    order = np.lexsort([size, owner])
+    most = order[np.flatnonzero(np.diff(owner[order], append=-1))]
+    kind = np.unique(common[most], return_inverse=True)[1].reshape(-1)
+    much, rate = much - _means(much, kind)[kind], rate - _means(rate, kind)[kind]
+    n = np.bincount(kind).astype(np.float64)
+    second, third = (_sums(much**i, kind) * _sums(rate**i, kind) for i in (2, 3))
+    variance = float((second / np.maximum(n - 1, 1)).sum())
+    if variance <= _ROUNDING * float((much**2).sum()):
+        return 1.0
+    skewness = float((third * n / np.maximum((n - 1) * (n - 2), 1)).sum()) / variance**1.5
+    return float(stats.pearson3.sf(float((much * rate).sum()) / variance**0.5, skewness))

@@ -90,7 +90,13 @@ class Induction:
     """Finds clauses from n target atoms; after an interruption it has what it found until the last seed."""
 
     def __init__(
-        self, source: CoverageSource, bias: Bias, parameters: ILPParameters, components: Components | None = None
+        self,
+        source: CoverageSource,
+        bias: Bias,
+        parameters: ILPParameters,
+        components: Components | None = None,
+        unit: IntArray
+        | None = None,  # equal for atoms whose labels depend on each other; None for those of one example
     ) -> None:
         self._source, self._bias, self._parameters = source, bias, parameters
         arity = max((mode.arity for mode in bias.body), default=0)
@@ -99,7 +105,7 @@ class Induction:
         self._truth = source.truth
         # What the search does not see is what its clauses are tested on.
         self._division = (
-            divided(self._truth, source.examples, parameters.test_share, parameters.seed)
+            divided(self._truth, source.examples, parameters.test_share, parameters.seed, unit)
             if parameters.significance < 1
             else undivided(self._truth)
         )
@@ -197,6 +203,18 @@ class Induction:
         bits = [self._bits(self.candidates[i].head, self.candidates[i].components) for i in self.theory]
         union = np.bitwise_or.reduce(bits) if bits else np.zeros_like(self._positive)
         return int(counted_bits((union & self._true)[None])[0]), int(self._truth.sum()), len(self._truth)
+
+    def doubtful(self, unit: IntArray) -> list[int]:
+        """Return the clauses of the theory that fail the test if atoms of a unit count together, as places in `candidates`."""
+        theory, division = self.theory, replace(self._division, unit=unit)
+        trial = Trial(division, self._truth, len(self.p_values), self._parameters.significance)
+        found = []
+        for number in theory:
+            cover = self.cover(self.candidates[number])
+            if trial.p_value(cover) > trial.significance:
+                found.append(number)
+            trial.keep(cover)
+        return found
 
     def run(self, report: Callable[[SeedReport], None] | None = None) -> None:
         """Search seed after seed and report each; if all seeds are passed over as too large, the first error is raised."""

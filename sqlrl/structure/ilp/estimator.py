@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -15,6 +16,7 @@ from sqlrl import markup
 from sqlrl.errors import (
     BiasWarning,
     InputError,
+    LabelWarning,
     LittleFoundWarning,
     NotFittedError,
     NothingFoundWarning,
@@ -23,12 +25,13 @@ from sqlrl.errors import (
     Phrase,
     TimeLimitError,
     UnsupportedError,
+    ValidationWarning,
     Written,
     warn,
 )
-from sqlrl.ground.network import BoolArray
+from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.learn.fitted import call, parameters_html
-from sqlrl.learn.parameters import Option, check_database, declarations, fit_options
+from sqlrl.learn.parameters import Option, check_database, declarations, fit_options, several
 from sqlrl.learn.settings import InOrder, Seed
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
@@ -41,9 +44,11 @@ from sqlrl.slips import no_name
 from sqlrl.structure.ilp.bottom import check_reach
 from sqlrl.structure.ilp.clauses import ClauseWriter, as_rules
 from sqlrl.structure.ilp.commands import MOST_RANKED, Induction, SeedReport
+from sqlrl.structure.ilp.independence import Independence, independence
 from sqlrl.structure.ilp.settings import (
     CLAUSES,
     DAY,
+    ENOUGH,
     FALLBACKS,
     SPARSE,
     BottomLimit,
@@ -63,10 +68,12 @@ from sqlrl.structure.ilp.settings import (
     Noise,
     Significance,
     TestShare,
+    TestUnits,
     TimeLimit,
     resolved,
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
+from sqlrl.training.clusters import Cluster
 from sqlrl.training.fit import DONE, Fit, SetAttributes, nothing
 from sqlrl.training.induction import InductionSession
 from sqlrl.training.learning import TrainingDatabase
@@ -178,6 +185,10 @@ class ILP(Relearning):
         else 1, which searches all labels and tests nothing. Other clauses of `keep_above` are not tested.
     test_share : float
         The share of the labels on which clauses are tested. With at least 40 examples each is searched or tested as a whole, and the test is of examples as well as of atoms.
+    test_units : {"found", "atoms"}
+        Where all data are one example and `fit` has no `groups`, labels may still depend on each other, as those of all orders of a customer do if customers differ.
+        "found": where labels are alike within the constants that atoms belong to, those within which they are most alike count as the examples above do: at least 40 are
+        searched or tested as a whole, and of fewer atoms are compared within each. `test_unit_` names them. "atoms": each atom counts alone.
     bottom_limit : int
         The most literals of a bottom clause.
     limit : int, optional
@@ -212,6 +223,9 @@ class ILP(Relearning):
         Clauses that were scored; seeds; those of them whose search met as many clauses as `nodes` allows: more may bring better ones.
     n_unconfirmed_ : int
         Clauses that are not in the theory because they failed the test.
+    test_unit_ : str
+        What the test takes for independent: "atom", "example", "group of groups=", or the constants within which labels are alike, such as
+        "customer in Placed(customer, order)".
     seconds_ : dict of str to float
         Wall time of `opening`, `searching` and `keeping`.
     run_ : int
@@ -222,6 +236,10 @@ class ILP(Relearning):
     Source: Huynh (2011), sections 2.2 and 3.2.1 (ALEPH and ALEPH++); Srinivasan, "The Aleph Manual" (2001), whose settings are named
     in parentheses above; Muggleton, "Inverse Entailment and Progol" (1995). Where the manual and Aleph's own program differ the program is
     followed: `auto_m` is m = sqrt(positives + negatives), and the order of nodes and the bar of `above_seed` are its own.
+
+    Atoms belong to constants that a fact links them to without another choice, as each order is in one fact of `Placed(customer, order)`. Labels count as alike within these if a
+    test of Tarone (1979) says so. Labels are divided by one kind of constant, and never by the target's own or by those that bodies may name: a warning says if labels are alike
+    within others, too, and clauses of the theory fail the test where those count together. Types from which no mode goes on are plain values, and left out.
 
     Negative atoms are the query atoms in the scope of the target that have no fact. The target itself cannot stand in bodies: `OSL`
     learns recursive clauses, and one that is added to `model_` can be weighted by `MaxMargin`, `PSCG` or an online learner.
@@ -252,6 +270,7 @@ class ILP(Relearning):
     n_nodes_: int
     n_seeds_: int
     n_unconfirmed_: int
+    test_unit_: str
     seconds_: dict[str, float]
     run_: int
     found_: Model
@@ -298,6 +317,7 @@ class ILP(Relearning):
         random_state: Seed = None,
         significance: Significance | None = None,
         test_share: TestShare = 1 / 3,
+        test_units: TestUnits = "found",
         bottom_limit: BottomLimit = 2000,
         limit: int | None = None,
         time_limit: TimeLimit = DAY,
@@ -312,7 +332,7 @@ class ILP(Relearning):
         self.min_lift = min_lift
         self.keep_above, self.explore, self.above_seed, self.distinct = keep_above, explore, above_seed, distinct
         self.order, self.random_state = order, random_state
-        self.significance, self.test_share = significance, test_share
+        self.significance, self.test_share, self.test_units = significance, test_share, test_units
         self.bottom_limit, self.limit, self.keep_coverage = bottom_limit, limit, keep_coverage
         self.time_limit = time_limit
         self.then = then
@@ -357,7 +377,8 @@ class ILP(Relearning):
         """Return what became of the test, in words."""
         if self.parameters_.significance < 1:
             tested = self.n_unconfirmed_ + len(self.theory_)
-            return [("tested", f"{counted(tested, 'clause')}, {self.n_unconfirmed_:,} of them may be chance")]
+            unit = f"; labels of one {self.test_unit_} count together" if self.test_unit_ != "atom" else ""
+            return [("tested", f"{counted(tested, 'clause')}, {self.n_unconfirmed_:,} of them may be chance{unit}")]
         return [("tested", "no")]
 
     @property
@@ -428,6 +449,7 @@ class ILP(Relearning):
         target: Model | str,
         *,
         examples: object = None,
+        groups: object = None,
         callback: Callable[[SeedReport], object] | None = None,
         checkpoint: bool = False,
         resume: int | None = None,
@@ -442,6 +464,10 @@ class ILP(Relearning):
             The predicate to learn; or a model that declares it, whose rules come before the clauses that are found.
         examples : query or list of names, optional
             What to learn from; all examples by default.
+        groups : query, table, path, relation, frame or tuples, optional
+            Which query atoms have labels that depend on each other, as those of one customer's orders: a column for each argument of the target, in order, and one
+            for the group, as for `Likelihood.fit`; rows of other atoms are passed over. Atoms of a group are searched or tested together and count together in the test; so are groups that share
+            an atom. Of fewer than 40 groups atoms are compared within each. A `then` that chooses among several strengths holds out the same groups.
         callback : callable, optional
             Called with a `SeedReport` after each seed, when it has been saved.
         checkpoint : bool
@@ -459,8 +485,8 @@ class ILP(Relearning):
         Raises
         ------
         InputError
-            A parameter is out of range, there is no positive or no negative atom, `then` is no learner of weights, or a run cannot be resumed because
-            parameters, target, examples or data differ.
+            A parameter is out of range, there is no positive or no negative atom, `then` is no learner of weights, a run cannot be resumed because
+            parameters, target, examples, groups or data differ; or `groups` has other columns, leaves an atom out, joins all atoms, or nothing is tested.
         ModelError
             The bias does not fit the data, or its modes reach nothing from the head.
         UnsupportedError
@@ -478,6 +504,10 @@ class ILP(Relearning):
             No clause is acceptable, or none of those that are passes the test; says what stopped most of them.
         LittleFoundWarning
             The theory covers less than half of the positive atoms, and no others are kept; names the parameter to change.
+        ValidationWarning
+            There are fewer than 20 positive or negative atoms, so that the clauses that were found are not tested.
+        LabelWarning
+            Labels are alike within constants of which a clause speaks, and the test takes them for independent.
         PassedOverWarning
             Clauses could not be evaluated within `limit`, or bottom clauses are above theirs; names the literal or mode that explodes.
         """
@@ -494,12 +524,23 @@ class ILP(Relearning):
             truth = session.source.truth
             _check_labels(truth, bias.head.predicate)
             positives = int(truth.sum())
-            if resume is not None and self.significance is None and "significance" not in session.parameters(resume):
-                given["significance"] = 1.0  # the run began before clauses were tested
+            if resume is not None:
+                given |= _as_begun(given, session.parameters(resume))
             parameters = resolved(given, bias.settings, positives, int((~truth).sum()))
-            induction = Induction(session.source, bias, parameters, session.components)
-            _check_parts(induction, parameters)
-            stored = {"bias": format_bias(bias), "limit": self.limit, **_recorded(parameters)}
+            passed = _passed_on(learner, groups, session.source.examples)
+            if groups is not None and not passed and parameters.significance == 1 and not _few(truth):
+                raise InputError(
+                    f"{Parameter('groups')} says which atoms count together when clauses are tested, and {Parameter('significance', 1)} tests none: leave one of them out"
+                )
+            units = independence(session.source, parameters, groups)
+            induction = Induction(session.source, bias, parameters, session.components, units.unit)
+            _check_parts(induction, parameters, units)
+            stored = {
+                "bias": format_bias(bias),
+                "limit": self.limit,
+                **_recorded(parameters),
+                **(units.recorded() if parameters.significance < 1 else {}),
+            }
             fit = Fit(
                 session, "ILP", stored, parameters.seed, options, stage="searching positive atoms", total=induction.planned, things="clauses",
                 where=Phrase("`from sqlrl.found_clauses` shows them in SQL, db.models[-1] is their model"), part="searching", since=clock,
@@ -523,20 +564,31 @@ class ILP(Relearning):
                 return self._keep(session, induction, bias, parameters, fit, status)
 
             set_attributes = fit.learn(lambda: induction.run(report), keep, failed=True)
-            passed_over = session.passed_over()
+            passed_over, types = session.passed_over(), session.types
         set_attributes()
+        self.test_unit_ = units.name
         if not induction.theory:
-            warn(_nothing_found(induction, parameters), NothingFoundWarning)
+            warn(_nothing_found(induction, parameters, units), NothingFoundWarning)
         elif little := _little_found(induction, parameters):
             warn(little, LittleFoundWarning)
+        if induction.theory and _few(truth) and self._would_test(given, bias, parameters):
+            warn(_untested(induction, bias.head.predicate), ValidationWarning)
+        for cluster, clauses in _doubtful(induction, units, bias, types):
+            warn(_depending(cluster, clauses, bias.head.predicate), LabelWarning)
         if induction.passed_over:
             warn(_seeds_passed_over(induction), PassedOverWarning)
         if passed_over is not None:
             warn(passed_over, PassedOverWarning)
         if induction.facts and (unmatched := induction.unmatched - unreached):
             warn(_unmatched(bias, unmatched), BiasWarning)
-        self._relearn(learner, db, examples)
+        self._relearn(learner, db, examples, **passed)
         return self
+
+    @staticmethod
+    def _would_test(given: Mapping[str, Any], bias: Bias, parameters: ILPParameters) -> bool:
+        """Tell whether clauses would have been tested if there were more labels."""
+        more = resolved({**given, "command": parameters.command}, bias.settings, ENOUGH, ENOUGH)
+        return more.significance < parameters.significance
 
     def _bias(self, target: Model | str) -> Bias | None:
         if self.bias is None or isinstance(self.bias, Bias):
@@ -607,9 +659,26 @@ class ILP(Relearning):
 
 
 def _recorded(parameters: ILPParameters) -> dict[str, object]:
-    """Return the parameters as a run keeps them: where nothing is tested without those of the test, which earlier runs do not have."""
-    left_out = ("significance", "test_share") if parameters.significance == 1 else ()
+    """Return the parameters as a run keeps them: without those that earlier runs do not have where they change nothing."""
+    left_out: tuple[str, ...] = ("significance", "test_share", "test_units") if parameters.significance == 1 else ()
+    if parameters.test_units == "atoms":
+        left_out += ("test_units",)
     return {name: value for name, value in vars(parameters).items() if name not in left_out}
+
+
+def _as_begun(given: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of the test as a run means them that began before there was a test, or before labels were found to be alike."""
+    if "significance" not in kept:
+        return {"significance": 1.0} if given["significance"] is None else {}
+    return {} if "test_units" in kept else {"test_units": "atoms"}
+
+
+def _passed_on(learner: WeightLearner | None, groups: object, examples: IntArray) -> dict[str, Any]:
+    """Return groups as an option of `fit` for a learner that chooses a parameter on atoms that it holds out."""
+    if groups is None or learner is None or "groups" not in signature(learner.fit).parameters:
+        return {}
+    chooses = several(learner.get_params().get("strength")) and len(np.unique(examples)) == 1
+    return {"groups": groups} if chooses else {}
 
 
 # ---- what is refused, and what is said where nothing is found ----------------------------------------
@@ -664,7 +733,56 @@ def _check_time(limit: float, seconds: float, done: int, left: int, parameters: 
     )
 
 
-def _check_parts(induction: Induction, parameters: ILPParameters) -> None:
+def _few(truth: BoolArray) -> bool:
+    """Tell whether labels are too few to divide."""
+    return min(int(truth.sum()), int((~truth).sum())) < ENOUGH
+
+
+def _untested(induction: Induction, target: str) -> str:
+    """Say that clauses were not tested for want of labels."""
+    _, positives, atoms = induction.covered()
+    few = counted(positives, "positive atom") if positives < ENOUGH else counted(atoms - positives, "negative atom")
+    n = len(induction.theory)
+    found = "the clause that was found has" if n == 1 else f"the {n:,} clauses that were found have"
+    return (
+        f"{target} has {few}, and fewer than {ENOUGH} are too few to hold labels out: {found} not been tested and may be chance; give more labels, "
+        f"or say {Parameter('significance', 1)} to take what is found as it is"
+    )
+
+
+def _doubtful(
+    induction: Induction, units: Independence, bias: Bias, types: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[Cluster, int]]:
+    """Yield further constants within which labels are alike, and how many clauses have a variable for them and would fail a test in which these labels count together."""
+    for cluster, unit in units.others if induction.theory else ():
+        clauses = sum(
+            cluster.own or cluster.type in _variable_types(induction, number, bias, types)
+            for number in induction.doubtful(unit)
+        )
+        if clauses:
+            yield cluster, clauses
+
+
+def _variable_types(induction: Induction, number: int, bias: Bias, types: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return the types of the variables of a clause that are not in its head."""
+    literals = [x for i in induction.candidates[number].components for x in induction.components[i]]
+    return {
+        kind
+        for literal in literals
+        for kind, term in zip(types[induction.predicates[literal.predicate]], literal.terms, strict=True)
+        if term >= bias.head.arity
+    }
+
+
+def _depending(cluster: Cluster, clauses: int, target: str) -> str:
+    """Say that clauses may be chance if labels depend on each other."""
+    return (
+        f"labels of {target} are alike within each {cluster.type} in {cluster.link}: if they count together, {counted(clauses, 'clause')} of the theory "
+        f"{'fails' if clauses == 1 else 'fail'} the test and may be chance. {Parameter('groups')} says which atoms count together"
+    )
+
+
+def _check_parts(induction: Induction, parameters: ILPParameters, units: Independence) -> None:
     """Refuse a test without positive and negative atoms both to search and to test on."""
     if parameters.significance == 1:
         return
@@ -672,8 +790,15 @@ def _check_parts(induction: Induction, parameters: ILPParameters) -> None:
         if not 0 < positives < atoms:
             raise InputError(
                 f"{Parameter('significance', parameters.significance)} divides the labels by {Parameter('test_share', parameters.test_share)}, and of the part that is {part} "
-                f"{counted(positives, 'atom')} of {atoms:,} {'is' if positives == 1 else 'are'} positive: that is too few to tell clauses from chance; {Parameter('significance', 1)} tests nothing"
+                f"{counted(positives, 'atom')} of {atoms:,} {'is' if positives == 1 else 'are'} positive: that is too few to tell clauses from chance{_together(units)}; {Parameter('significance', 1)} tests nothing"
             )
+
+
+def _together(units: Independence) -> str:
+    """Say which labels count together, and what takes them for independent, if that was found in the labels."""
+    if not units.found:
+        return ""
+    return f" where labels are alike within each {units.name} and count together ({Parameter('test_units', 'atoms')} takes them for independent)"
 
 
 def _is_of_all(formula: Formula) -> bool:
@@ -732,7 +857,7 @@ _EXACT = ("noise", "min_accuracy", "min_score", "above_seed")
 """Thresholds that clauses miss by the negative atoms that they cover, as all do where labels are noisy."""
 
 
-def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
+def _nothing_found(induction: Induction, parameters: ILPParameters, units: Independence) -> str:
     """Say what stopped clauses where none is acceptable."""
     if not induction.facts:
         return (
@@ -744,7 +869,7 @@ def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
         least, greatest = both_numbers(min(induction.p_values[i] for i in lost), parameters.significance)
         return (
             f"no clause is kept: on {counted(atoms, 'atom')} that were not searched, {positives:,} of them positive, none of {counted(len(lost), 'clause')} that were found covers "
-            f"more positive ones than it may by chance (the least p-value is {least}, above {Parameter('significance', Written(greatest))}). `from sqlrl.found_clauses` shows "
+            f"more positive ones than it may by chance{_together(units)} (the least p-value is {least}, above {Parameter('significance', Written(greatest))}). `from sqlrl.found_clauses` shows "
             f"them; more labels can tell, and {Parameter('significance', 1)} keeps all that are found on all labels"
         )
     if not induction.missed.total():

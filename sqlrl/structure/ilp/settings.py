@@ -19,6 +19,7 @@ _SHARE = "it is a share of what a clause covers"
 
 Command = Literal["induce", "induce_cover", "induce_max", "rank"]
 Distinct = Literal["clause", "coverage"]
+Units = Literal["found", "atoms"]
 
 ByCommand = Annotated[
     Command,
@@ -66,6 +67,13 @@ TestShare = Annotated[
     float,
     Above(0.0, "clauses are tested on it"),
     Option("the part of the labels that a search does not see, on which its clauses are tested", panel=CLAUSES),
+]
+TestUnits = Annotated[
+    Units,
+    Option(
+        "what the test takes for independent: constants within which labels are found to be alike, or each atom",
+        panel=CLAUSES,
+    ),
 ]
 TimeLimit = Annotated[
     float,
@@ -131,6 +139,7 @@ class ILPParameters:
     keep_coverage: bool = False
     significance: Significance = 1.0
     test_share: TestShare = 1 / 3
+    test_units: TestUnits = "found"
     _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:

@@ -531,7 +531,7 @@ def test_the_model_says_what_was_learned_also_where_facts_were_loaded_as_evidenc
     db = sqlrl.connect()
     db.load("Parent", [("Ann", "Bob"), ("Bob", "Cid"), ("Bob", "Dan")], types=["person", "person"])
     db.load("Grandparent", [("Ann", "Cid"), ("Ann", "Dan")], types=["person", "person"])
-    found = sqlrl.ILP().fit(db, "Grandparent", examples=None)
+    found = sqlrl.ILP(significance=1).fit(db, "Grandparent", examples=None)
     assert sqlrl.Likelihood().fit(db, found.model_).weights_.shape == (len(found.model_.rules),)
 
 
@@ -641,5 +641,5 @@ def test_induce_does_not_stop_at_what_covers_the_rest() -> None:
     db.load("T", [(x,) for x in good], types=["t"], target=True)
     bias = sqlrl.parse_bias("modeh(1, 'T'(+t)). modeb(1, 'A'(+t)). modeb(1, 'B'(+t)). modeb(1, 'C'(+t)).")
     for command in ("induce", "induce_cover"):
-        fit = sqlrl.ILP(bias, command=command).fit(db, "T")  # type: ignore[arg-type]
+        fit = sqlrl.ILP(bias, command=command, significance=1).fit(db, "T")  # type: ignore[arg-type]
         assert fit.theory_["clause"].to_pylist() == ["C(t) => T(t)", "A(t) ^ B(t) => T(t)"]

@@ -308,4 +308,4 @@ def test_a_theory_that_covers_half_is_not_warned_of() -> None:
     db.load("Liked", [(x,) for x in TEN], types=["thing"], target=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error", LittleFoundWarning)
-        assert len(sqlrl.ILP(command="induce_cover").fit(db, "Liked").theory_) == 1
+        assert len(sqlrl.ILP(command="induce_cover", significance=1).fit(db, "Liked").theory_) == 1
