@@ -268,8 +268,9 @@ class ParsedProgram:
                 raise
             reader = Phrase("read it with sqlrl.read_psl or sqlrl.parse_psl")
             problem = f"{marked(located.problem)}. It parses as a program of probabilistic soft logic: {reader}"
-            place = {"text": located.text, "line": located.line, "column": located.column, "path": located.path}
-            explained = ParseError(problem, **place)
+            explained = ParseError(
+                problem, text=located.text, line=located.line, column=located.column, path=located.path
+            )
             if isinstance(error, ParseError):
                 raise explained from error
             refused = UnsupportedError(explained.message)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from inspect import signature
@@ -23,7 +22,6 @@ from sqlrl.errors import (
     Parameter,
     PassedOverWarning,
     Phrase,
-    TimeLimitError,
     UnsupportedError,
     ValidationWarning,
     Written,
@@ -47,8 +45,6 @@ from sqlrl.structure.ilp.commands import MOST_RANKED, Induction, SeedReport
 from sqlrl.structure.ilp.independence import Independence, independence
 from sqlrl.structure.ilp.settings import (
     CLAUSES,
-    DAY,
-    ENOUGH,
     FALLBACKS,
     SPARSE,
     BottomLimit,
@@ -69,10 +65,10 @@ from sqlrl.structure.ilp.settings import (
     Significance,
     TestShare,
     TestUnits,
-    TimeLimit,
     resolved,
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
+from sqlrl.structure.time_limit import DAY, SearchTime, TimeLimit
 from sqlrl.training.clusters import Cluster
 from sqlrl.training.fit import DONE, Fit, SetAttributes, nothing
 from sqlrl.training.induction import InductionSession
@@ -102,9 +98,6 @@ CANDIDATE_SCHEMA = pa.schema(
 
 COVERAGE_SCHEMA = pa.schema([("candidate", pa.int64()), ("atom", pa.int64())])
 """What found clauses cover as `sqlrl.coverage` keeps it, but for the run."""
-
-ESTIMATED_AFTER = 60.0
-"""Seconds after which the time of a whole search is estimated."""
 
 SHOWN = 10
 """How many clauses a notebook shows."""
@@ -549,16 +542,16 @@ class ILP(Relearning):
                 induction.go_on(fit.saved.arrays)
             fit.lap("opening")
             gone, before = 0, induction.positives - induction.left
-            checked = False
+            allowed = SearchTime(self.time_limit)
 
             def report(seed: SeedReport) -> None:
                 """Take a seed: positive atoms that it leaves behind are done."""
-                nonlocal gone, checked
+                nonlocal gone
                 more, gone = seed.positives - seed.left - gone, seed.positives - seed.left
                 fit.step(seed, seed.done, state=induction.state, so_far=nothing, advance=more)
-                if not checked and seed.seconds >= ESTIMATED_AFTER:
-                    checked = True
-                    _check_time(self.time_limit, seed.seconds, gone - before, induction.planned - gone, parameters)
+                done, left = max(gone - before, 1), induction.planned - gone
+                searched = f"{counted(done, 'positive atom')} of {done + left:,}"
+                allowed.check(seed.seconds, done / (done + left), searched, _shorter(parameters))
 
             def keep(_: Callable[[], None], status: str) -> SetAttributes:
                 return self._keep(session, induction, bias, parameters, fit, status)
@@ -715,21 +708,12 @@ def _check_labels(truth: BoolArray, target: str) -> None:
         )
 
 
-def _check_time(limit: float, seconds: float, done: int, left: int, parameters: ILPParameters) -> None:
-    """Refuse a search that would take too long, given how many positive atoms were searched in some seconds and how many are left."""
-    needed = seconds / max(done, 1) * left
-    if needed <= limit:
-        return
-    hours, most = both_numbers(needed / 3600, limit / 3600)
-    rank = (
-        ""
-        if parameters.command == "rank"
-        else f"{Parameter('command', 'rank')}, which searches at most {MOST_RANKED} positive atoms, "
-    )
-    raise TimeLimitError(
-        f"the search would take about {hours} hours more, by the {counted(done, 'positive atom')} of {done + left:,} that it took {seconds:.0f} s to search: more than the {most} hours that "
-        f"{Parameter('time_limit', Written(f'{limit:g}'))} allows. Try {rank}a lower {Parameter('nodes', Written(f'{parameters.nodes:,}'))} or {Parameter('clause_length', parameters.clause_length)}, fewer {Parameter('examples')}, or "
-        f"let it take its time with {Parameter('time_limit', Written(f'{math.ceil(2 * needed)}'))}"
+def _shorter(parameters: ILPParameters) -> str:
+    """Return what makes a search shorter."""
+    rank = f"{Parameter('command', 'rank')}, which searches at most {MOST_RANKED} positive atoms, "
+    return (
+        f"{rank if parameters.command != 'rank' else ''}a lower {Parameter('nodes', Written(f'{parameters.nodes:,}'))} or "
+        f"{Parameter('clause_length', parameters.clause_length)}, fewer {Parameter('examples')}"
     )
 
 

@@ -75,15 +75,6 @@ TestUnits = Annotated[
         panel=CLAUSES,
     ),
 ]
-TimeLimit = Annotated[
-    float,
-    Above(0.0, "it is a number of seconds"),
-    Option(
-        "stop a search that would take more seconds, as estimated after its first minute",
-        panel=CLAUSES,
-        value="SECONDS",
-    ),
-]
 BottomLimit = Annotated[int, Whole(1), Option("the most literals of a bottom clause", panel=CLAUSES)]
 
 OF_ALEPH: Mapping[str, str] = {
@@ -101,9 +92,6 @@ OF_ALEPH: Mapping[str, str] = {
 
 SPARSE, ENOUGH = 0.1, 20
 """A target is ranked without being told so if a smaller share of its atoms is positive, and at least so many; clauses are tested if so many are positive, and negative."""
-
-DAY = 86_400.0
-"""Seconds that a search may take where nobody says how many."""
 
 SIGNIFICANCE = 0.01
 """The greatest chance that a clause by chance is found, where nobody says another one."""

@@ -40,6 +40,7 @@ from sqlrl.structure.soft.paths import (
     Top,
     path_clauses,
 )
+from sqlrl.structure.time_limit import DAY, SearchTime, TimeLimit
 from sqlrl.training.fit import INTERRUPTED, IterationFit, SetAttributes
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.records import Iteration
@@ -88,6 +89,8 @@ class SoftStructure(Fitted):
         As in `GreedySearch`.
     steps : int, optional
         Learn weights by so many steps along the gradient, as the source does (150 of "ppll", 15 of each model of "gls"); by default to the maximum.
+    time_limit : float
+        The most seconds that a greedy search may take: its first minute tells how long it would, and one that would take longer is refused.
 
     Attributes
     ----------
@@ -157,6 +160,7 @@ class SoftStructure(Fitted):
         Whole(1),
         Option("steps along the gradient in place of the maximum", name="--gradient-steps", default="the maximum"),
     ] = None
+    time_limit: TimeLimit = DAY
 
     model_: SoftModel = field(init=False)  # type: ignore[assignment]
     candidates_: PathClauses = field(init=False)
@@ -211,6 +215,8 @@ class SoftStructure(Fitted):
             A parameter is out of range, the target has no labels, or fewer than `min_targets`.
         UnsupportedError
             The target has not two arguments.
+        TimeLimitError
+            A greedy search would take more time than `time_limit`. The rules of its first minute are kept, and it can be resumed if it was saved.
         GroundingLimitError
             A step of the search has more walks, or a candidate more groundings, than the limit; counted before.
         MissingAtomError
@@ -244,7 +250,7 @@ class SoftStructure(Fitted):
             def keep(weighed: Callable[[], _Weighed], status: str) -> SetAttributes:
                 return self._keep(weighed(), status, fit, training, model, found)
 
-            set_attributes = fit.learn(lambda: self._weighed(training, fit), keep)
+            set_attributes = fit.learn(lambda: self._weighed(training, fit), keep, failed=True)
         set_attributes()
         if not any(self.weights_[len(model.rules) - len(found) :] > 0):
             warn(
@@ -279,6 +285,10 @@ class SoftStructure(Fitted):
             self._table = _clause_table(model, weights, found)
 
         return set_attributes
+
+    def recorded(self) -> dict[str, object]:
+        """Return the constructor's arguments by name as values of JSON, without the time limit, with another of which a run goes on."""
+        return {name: value for name, value in super().recorded().items() if name != "time_limit"}
 
     def _paths(self) -> PathParameters:
         return PathParameters(**{each.name: getattr(self, each.name) for each in fields(PathParameters)})
@@ -326,7 +336,14 @@ class SoftStructure(Fitted):
         after = None if fit.saved is None else GreedyRules.of_arrays(fit.arrays)
         search = GreedySearch(most=self.most, least=self.least)
         scored = SoftPseudoLikelihood(**shared)
-        greedy = greedy_rules(hinges, scored, search, report=added, after=after)
+        clock, allowed = time.perf_counter(), SearchTime(self.time_limit)
+
+        def trial(share: float) -> None:
+            """Refuse a search that would take too long."""
+            remedies = f"a lower {Parameter('most', self.most)} or {Parameter('length', self.length)}, a higher {Parameter('min_targets', self.min_targets)}"
+            allowed.check(time.perf_counter() - clock, share, f"{share:.2%} of it", remedies)
+
+        greedy = greedy_rules(hinges, scored, search, report=added, after=after, trial=trial)
         if len(greedy.rules):
             chosen = hinges.of_rules(greedy.rules)
             self._warn_of(scored.ended(chosen, greedy.weights, scored.steps if self.steps else scored.max_iterations))

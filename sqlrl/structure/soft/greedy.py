@@ -74,8 +74,11 @@ def greedy_rules(
     *,
     report: Callable[[GreedyRules], None] | None = None,
     after: GreedyRules | None = None,
+    trial: Callable[[float], None] | None = None,
 ) -> GreedyRules:
     """Add the rule that raises the score most, again and again, with all weights learned anew; `report` gets what was found after each.
+
+    `trial` is told after each trial of a candidate which share of the work is done, if no round is left out.
 
     A search goes on `after` what was reported, with the results of one that was never stopped.
 
@@ -109,6 +112,8 @@ def greedy_rules(
                 evaluated, tried = evaluated + 1, tried + len(rules)
                 stage.advance(0, note=f"{len(chosen)} rules, score {score:.6g}", share=tried / planned)
                 last[candidate] = found.weights[-1]
+                if trial is not None:
+                    trial(tried / planned)
                 if best is None or found.objective > best[0]:
                     best = found.objective, candidate, found.weights
             assert best is not None, "some candidate was tried"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.errors import GroundingLimitError, InputError, PassedOverWarning, TimeLimitError
-from sqlrl.structure.ilp import estimator as estimator_module
+from sqlrl.structure import time_limit as time_limit_module
 from sqlrl.structure.ilp.commands import MOST_RANKED, SeedReport
 from sqlrl.wording import both_in_bytes, both_numbers
 
@@ -54,7 +54,7 @@ def test_a_search_that_would_take_too_long_stops_after_its_first_minute(
     command: str, seeds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The minute is none here; how long the rest takes depends on how many positive atoms are searched, of which `rank` takes some."""
-    monkeypatch.setattr(estimator_module, "ESTIMATED_AFTER", 0.0)
+    monkeypatch.setattr(time_limit_module, "ESTIMATED_AFTER", 0.0)
     db = crowd(0, 400)
     given: dict[str, Any] = {"command": command, "significance": 1.0, "clause_length": 2}
     with pytest.raises(TimeLimitError, match=rf"by the 1 positive atom of {seeds} that it took") as caught:
