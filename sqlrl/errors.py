@@ -562,7 +562,7 @@ class PassedOverWarning(SqlrlWarning):
 
 
 class ValidationWarning(SqlrlWarning):
-    """Held-out labels say little about the parameter that they are to choose."""
+    """Held-out labels say little about what they are to choose, or labels are too few to hold any out."""
 
 
 class CalibrationWarning(SqlrlWarning):

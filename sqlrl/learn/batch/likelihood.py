@@ -112,6 +112,9 @@ class Likelihood(BatchEstimator[Labelled]):
     Examples come in windows; what is grounded of them is kept as arrays, from 256 MB on in files where DuckDB spills, so that memory does
     not grow with the data, and SQL runs once.
 
+    An L1 penalty leaves rules out and tests none: of 19 rules about shuffled labels of 300 atoms it kept 13 on average at the strength 1, some in 20 of 20 drawings. The strength that
+    held-out labels chose among 0.1, 1, 10 and 100 kept some in one drawing of 20.
+
     Blocks are choices among their atoms. Soft evidence counts with its fixed log-odds. An atom that hard
     clauses fix contributes nothing. No constant feature is added: write the unit
     clause `Target(x)` if the model is to have one; it is penalised as all clauses are. Of clauses with equal counts "l1" gives

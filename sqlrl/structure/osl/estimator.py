@@ -89,6 +89,9 @@ class OSL(OnlineEstimator, Relearning):
     model need a mode each, those that paths shall not have one with recall 0; other predicates of the database are in no path.
     A run that adds no clause ends with a `NothingFoundWarning` that says what stopped it.
 
+    No clause is tested on labels that were held out: of 200 documents with shuffled labels it added a clause for nearly each of 40 words, in 20 of 20 drawings. Score what it found
+    on examples that it has not seen, or find clauses with `ILP`, which tests them.
+
     Examples
     --------
     >>> import sqlrl

@@ -113,6 +113,9 @@ class SoftStructure(Fitted):
     what is observed of it (`given=True`), and 0 else; labels stand in no body. So predict with `observed_bodies=True`, and
     with `missing="false"` where the target has a scope and paths connect other pairs, too.
 
+    No rule is tested on labels that were held out: of 400 pairs with random labels "gls" kept 4 rules on average and "ppll" 6, some in 20 of 20 drawings. Score what it found on
+    pairs that it has not seen.
+
     Examples
     --------
     >>> import sqlrl
