@@ -18,8 +18,10 @@ from sqlrl.engine.spark.engine import SparkEngine
 from sqlrl.engine.spark.server import Server, Spark
 from sqlrl.report import Console
 from sqlrl.training.session import Session
+from tests import postgres as on_postgres
 from tests import spark as on_spark
 from tests.effort import load_profile
+from tests.postgres import Postgres
 
 # Tests start hundreds of processes. Without bytecode each of them, and the collection of tests, takes twice as long.
 sys.dont_write_bytecode = False
@@ -134,6 +136,15 @@ def spark_address() -> Iterator[str]:
         return
     with on_spark.server() as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server, which takes a second to start; each script begins in an empty schema."""
+    if not on_postgres.installed():
+        pytest.skip("no PostgreSQL is installed")
+    with on_postgres.server() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+_EMPTY = "set client_min_messages = warning;\ndrop schema public cascade;\ncreate schema public;\n"
+
 
 @dataclass(frozen=True)
 class Postgres:
-    """A server; `run` gives the rows of the last statement of a script, each value as text, None for NULL."""
+    """A server; `run` gives the rows of the last statement of a script in an empty schema, each value as text, None for NULL."""
 
     socket: Path
     user: str | None
@@ -29,7 +31,7 @@ class Postgres:
                 *("psql", "-X", "-q", "--csv", "-t", "-h", str(self.socket), "-U", "tester", "-d", database),
                 *("-v", "ON_ERROR_STOP=1", "-P", r"null=\N", "-f", "-"),
             ],
-            input=script.encode(), capture_output=True, user=self.user, check=False,
+            input=(_EMPTY + script).encode(), capture_output=True, user=self.user, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr.decode()
         rows = csv.reader(io.StringIO(done.stdout.decode(), newline=""))

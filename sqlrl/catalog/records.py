@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -246,8 +247,9 @@ def _hashed(store: Store, rows_hash: Callable[[exp.Expr], exp.Select], *, declar
 # ---- models and runs ---------------------------------------------------------------------------------
 
 
+@cache
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that results depend on."""
+    """Return the versions of Python and of the packages that results depend on; finding them takes more than all else that begins a run."""
     found = {"python": platform.python_version()}
     for name in _PACKAGES:
         try:

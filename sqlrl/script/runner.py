@@ -170,7 +170,9 @@ class _Script:
         self._check_transaction(tokens, statement)
         start = time.perf_counter()
         plain = self._runner(tokens)
-        entry = self.journal.entry(tokens, statement, plain)
+        # What is recorded is read once for all that the entry says, not again for each predicate.
+        with self.db.advanced.catalog.store.verb():
+            entry = self.journal.entry(tokens, statement, plain)
         if entry is not None and (before := self.journal.finished(entry)) is not None:
             return Done(line, tokens.text, f"{before} (had finished before)", 0.0, skipped=True)
         self.journal.check_ready(tokens, entry)

@@ -89,13 +89,18 @@ def commands() -> dict[str, set[str]]:
     return {name: {o for p in each.params for o in (*p.opts, *p.secondary_opts)} for name, each in found.items()}
 
 
-def mentioned() -> Iterator[tuple[str, Mention]]:
-    """Yield each parameter and phrase that a message of the package mentions by a text, with where that is."""
+@cache
+def mentioned() -> tuple[tuple[str, Mention], ...]:
+    """Return each parameter and phrase that a message of the package mentions by a text, with where that is; all modules are read once."""
+    return tuple(_mentioned())
+
+
+def _mentioned() -> Iterator[tuple[str, Mention]]:
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.name in ("errors.py", "words.py") or path.parts[-2:] == ("script", "settings.py"):
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
                 continue
             first = node.args[0]
@@ -104,7 +109,7 @@ def mentioned() -> Iterator[tuple[str, Mention]]:
             where = f"{path.relative_to(PACKAGE)}:{node.lineno}"
             if node.func.id == "Phrase":
                 yield where, Phrase(first.value)
-            elif node.func.id == "Parameter" and "from sqlrl.errors import" in path.read_text(encoding="utf-8"):
+            elif node.func.id == "Parameter" and "from sqlrl.errors import" in text:
                 given = node.args[1] if len(node.args) > 1 else ast.Constant(...)
                 yield where, Parameter(first.value, given.value if isinstance(given, ast.Constant) else Written("..."))
 

@@ -19,13 +19,15 @@ WRITES = "WITH a AS (INSERT INTO victim VALUES ('e3') RETURNING name) SELECT nam
 FILE = "WITH a AS (COPY victim TO '{file}') SELECT 'e1' AS name"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def db() -> Iterator[Database]:
+    """One database for all tests: what is refused leaves it as it was, which each of them checks."""
     with sqlrl.connect() as made:
         made.sql("create table victim as from (values ('e1'), ('e2')) as v(name)")
         made.sql("create table rows as from (values ('e1', 'a'), ('e1', 'b'), ('e2', 'c')) as v(e, x)")
         made.load("F", "rows", types=["ex", "t"], example="e")
         made.load("L", "select e, x from rows where x <> 'b'", types=["ex", "t"], example="e", target=True)
+        made.load("One", [("a",)], types=["t"])
         made.models["m"] = sqlrl.parse_mln(MODEL, query=["L"])
         yield made
 
@@ -95,14 +97,12 @@ def refused(db: Database, call: Callable[[], Any], file: Path) -> None:
 @pytest.mark.parametrize("name", IN_PYTHON)
 def test_in_python(name: str, query: str, db: Database, tmp_path: Path) -> None:
     file = tmp_path / "written.csv"
-    db.load("One", [("a",)], types=["t"])
     refused(db, lambda: IN_PYTHON[name](db, query.format(file=file)), file)
 
 
 @pytest.mark.parametrize("query", [ONE, TWO, WRITES, FILE], ids=["delete", "update", "insert", "copy"])
 def test_in_scripts(query: str, db: Database, tmp_path: Path) -> None:
     file = tmp_path / "written.csv"
-    db.load("One", [("a",)], types=["t"])
     for script in IN_SCRIPTS:
         refused(db, lambda script=script: db.run(script.format(query.format(file=file))), file)  # type: ignore[misc]
 
@@ -126,7 +126,7 @@ def _quoted(text: str) -> str:
 def test_what_only_asks_is_asked(db: Database) -> None:
     db.sql('create table words as select 1 as "delete", \'e1\' as "update"')
     assert len(db.predict(model(db), examples='select "update" from words where "delete" = 1').table()) > 0
-    db.load("P", "select 'insert into victim values (1)' as x -- delete from victim", types=["t"])
+    db.load("Asked", "select 'insert into victim values (1)' as x -- delete from victim", types=["t"])
     rows = db.run(
         "FROM ML.PREDICT(MODEL m, (SELECT update FROM words WHERE delete = 1 /* copy victim to 'x' */))"
     ).table

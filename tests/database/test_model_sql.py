@@ -409,14 +409,6 @@ def test_the_view_runs_on_spark(spark_address: str) -> None:
     agree({tuple(r.values())[:-2]: (r["log_odds"], r["probability"]) for r in found}, right)
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    if not on_postgres.installed():
-        pytest.skip("no PostgreSQL is installed")
-    with on_postgres.server() as found:
-        yield found
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_view_runs_on_postgres(postgres: Postgres) -> None:
@@ -438,8 +430,7 @@ def test_postgres_gives_pythons_probabilities(postgres: Postgres, case: Case) ->
             continue
         exported = db.export(case.model, format="sql", dialect="postgresql", options=sqlrl.SQLOptions(target=target))
         script = "".join(on_postgres.table_script(name, *table) for name, table in plain_tables(case).items())
-        again = "drop schema public cascade; create schema public;\nset client_min_messages = warning;\n"
-        rows = postgres.run(f"{again}{script}{exported.text}select * from {exported.view};")
+        rows = postgres.run(f"{script}{exported.text}select * from {exported.view};")
         agree({row[:-2]: (float(row[-2] or "nan"), float(row[-1] or "nan")) for row in rows}, right)
     db.advanced.engine.close()
 
@@ -635,8 +626,7 @@ def test_values_are_the_constants_that_loading_made_of_them(dialect: str, reques
     question = "select name, log_odds from good_scores"
     if dialect == "postgres":
         served = request.getfixturevalue("postgres")
-        again = "drop schema public cascade; create schema public;\nset client_min_messages = warning;\n"
-        found = served.run(f"{again}{make.format('double precision')};\n{rows};\n{exported.text}{question};")
+        found = served.run(f"{make.format('double precision')};\n{rows};\n{exported.text}{question};")
     else:
         con = duckdb.connect() if dialect == "duckdb" else sqlite3.connect(":memory:")
         for statement in (make.format("double"), rows, exported.text):

@@ -101,10 +101,9 @@ def test_random_programs(kind: Any, spark: Spark) -> None:
     same()
 
 
+@pytest.mark.slow  # `test_spark_skew.py` holds salted queries against plain ones in DuckDB
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize(
-    "kind", [rules, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (counted, sentences))]
-)
+@pytest.mark.parametrize("kind", [rules, counted, sentences])
 def test_random_programs_with_salted_joins(kind: Any, spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every key of every table that is joined counts as heavy."""
     monkeypatch.setattr(skew, "SALTED_ROWS", 0)

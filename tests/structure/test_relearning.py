@@ -87,7 +87,11 @@ def zeros(model: sqlrl.Model) -> int:
     return sum(w == 0 for w in [*listed, *(rule.weight for rule in model.rules if rule.expansions is None)])
 
 
-@pytest.mark.parametrize("name", FINDERS)
+@pytest.mark.parametrize(
+    "name",
+    # What follows a search is one step for all of them.
+    [pytest.param(name, marks=[] if name in ("OSL", "ILP") else [pytest.mark.slow]) for name in FINDERS],
+)
 def test_found_clauses_are_weighed_again_and_those_of_weight_0_are_left_out(name: str, db: sqlrl.Database) -> None:
     plain = FINDERS[name]().fit(db, begun(name))
     assert plain.found_ == plain.model_

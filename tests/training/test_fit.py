@@ -154,6 +154,18 @@ CASES = {
 
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
+ALIKE = {
+    *("cda", "mira", "perceptron", "subgradient", "cd"),  # the loop of adagrad
+    *("likelihood l2, of several", "max-margin, cuts", "pscg", "soft-piecewise-likelihood"),  # the steps of a batch, as those of their likes
+    *("soft-structure, greedy", "ilp, rank"),
+}  # fmt: skip
+"""Fits whose loop, and what is saved of it, another case has too: a fit from beginning to end, stopped and gone on with, takes each more than a second."""
+
+each_kind = pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[pytest.mark.slow] if name in ALIKE else [], id=name) for name, case in CASES.items()],
+)
+
 
 def press(at: int, told: list[StepReport] | None = None) -> Callable[[StepReport], None]:
     """Return what presses Ctrl-C when a step after which a run can be kept is told, from the one with this number on."""
@@ -186,22 +198,14 @@ def test_every_learner_has_a_case() -> None:
     assert kinds == estimators - {"ConstrainedTraining"}
 
 
-@every
-def test_each_step_is_told(case: Case) -> None:
-    db = sqlrl.connect(progress=False)
-    case.load(db)
+@each_kind
+def test_steps_are_told_ctrl_c_keeps_what_there_is_and_a_saved_run_goes_on(case: Case, tmp_path: Path) -> None:
     told: list[StepReport] = []
-    case.made().fit(db, case.given(), callback=told.append)
+    whole = sqlrl.connect(progress=False)
+    case.load(whole)
+    never_stopped = case.made().fit(whole, case.given(), callback=told.append)
     assert len(told) >= case.stop
     assert all(step.note() for step in told)
-
-
-@every
-def test_ctrl_c_keeps_what_there_is_and_a_saved_run_goes_on(case: Case, tmp_path: Path) -> None:
-    whole = sqlrl.connect(tmp_path / "whole.duckdb", progress=False)
-    case.load(whole)
-    never_stopped = case.made().fit(whole, case.given())
-    whole.close()
 
     path = tmp_path / "stopped.duckdb"
     with sqlrl.connect(path, progress=False) as db:

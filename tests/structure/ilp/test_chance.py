@@ -160,10 +160,9 @@ def test_clauses_are_tested_unless_something_says_what_is_good(
 # ---- from end to end ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.LittleFoundWarning")
-@pytest.mark.parametrize(
-    "command", [each if each == "rank" else pytest.param(each, marks=pytest.mark.slow) for each in COMMANDS]
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_shuffled_labels_have_no_rules_and_planted_ones_have_theirs(command: str) -> None:
     """Takes more than a second: three searches, of enough labels to tell."""
     db = connected(customers(3, shuffled=True, count=700))
@@ -225,6 +224,7 @@ def test_the_test_is_reached_from_scripts_and_refused_where_labels_are_too_few()
         sqlrl.ILP(significance=1.5).fit(few, "Leaves")
 
 
+@pytest.mark.slow  # three searches
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.LittleFoundWarning")
 def test_a_run_that_began_before_clauses_were_tested_goes_on_without_tests(tmp_path: Path) -> None:
     path = tmp_path / "old.duckdb"

@@ -188,6 +188,7 @@ def test_defaults_rank_a_sparse_link(ranked: tuple[sqlrl.Database, sqlrl.ILP]) -
     assert all(row["score"] > 0 for row in fit.theory_.to_pylist())
 
 
+@pytest.mark.slow  # a search of all clauses of four literals; smaller ones are held against enumeration above
 def test_clauses_cover_what_their_horn_rules_define(ranked: tuple[sqlrl.Database, sqlrl.ILP]) -> None:
     """What quantified bodies cover, against rules that the database evaluates in another way."""
     db, fit = ranked

@@ -32,7 +32,15 @@ def crowd(large: int, small: int) -> sqlrl.Database:
     return db
 
 
-@pytest.mark.parametrize("command", ["induce", "induce_cover", "induce_max", "rank"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "induce",
+        "rank",
+        pytest.param("induce_cover", marks=pytest.mark.slow),
+        pytest.param("induce_max", marks=pytest.mark.slow),
+    ],
+)
 def test_bottom_clauses_that_are_mostly_too_large_are_refused_before_any_search(command: str) -> None:
     told: list[SeedReport] = []
     ilp = sqlrl.ILP(sqlrl.parse_bias(MODES), command=command, bottom_limit=20, clause_length=2)  # type: ignore[arg-type]

@@ -131,6 +131,7 @@ def test_learning_goes_on_from_a_model_with_rules(shared: sqlrl.Database) -> Non
     assert fit.clauses().num_rows == len(fit.weights_)
 
 
+@pytest.mark.slow  # four runs; `tests/training/test_fit.py` stops a shorter one
 def test_a_run_that_stopped_goes_on_bit_for_bit(folder: Path, tmp_path: Path) -> None:
     class Stop(Exception):  # noqa: N818 - stands for a power cut
         pass

@@ -304,15 +304,9 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(
         assert kept.to_pylist() == events(whole)
 
 
+@pytest.mark.slow  # three runs each; `tests/training/test_fit.py` goes on with a shorter one
 @pytest.mark.parametrize(
-    ("source", "half_life"),
-    [
-        ("loaded", SIZE),
-        *(
-            pytest.param(*case, marks=pytest.mark.slow)
-            for case in (("loaded", None), ("stream", None), ("stream", SIZE))
-        ),
-    ],
+    ("source", "half_life"), [("loaded", SIZE), ("loaded", None), ("stream", None), ("stream", SIZE)]
 )
 def test_a_run_that_stops_when_its_weights_are_learned_goes_on(
     source: str, half_life: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -497,7 +491,7 @@ def test_parameters_that_do_not_go_together_are_refused(
         follow(**options).fit(db, MODEL, examples=mixed())
 
 
-@pytest.mark.parametrize("source", ["loaded", "stream"])
+@pytest.mark.parametrize("source", ["loaded", pytest.param("stream", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("rule", "message"),
     [

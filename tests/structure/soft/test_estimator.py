@@ -61,8 +61,8 @@ def test_a_planted_rule_is_the_strongest_of_its_kind(method):
 
 
 @pytest.mark.filterwarnings("ignore:SoftStructure ended after:sqlrl.errors.ConvergenceWarning")
-# Thousands of steps are taken for each rule that is tried.
-@pytest.mark.parametrize("method", ["ppll", pytest.param("gls", marks=pytest.mark.slow)])
+@pytest.mark.slow  # thousands of steps are taken for each rule that is tried
+@pytest.mark.parametrize("method", ["ppll", "gls"])
 def test_steps_of_the_source_come_near_the_maximum(method):
     parents, friends, labels = families(size=14)
     db = loaded(labels, parents, friends)
