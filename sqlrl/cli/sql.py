@@ -58,8 +58,8 @@ Resume = Annotated[
     bool,
     flag(
         "--resume",
-        "Skip CREATE MODEL, CREATE PREDICATE and CREATE TABLE that have finished, and what changed these later, such as ALTER MODEL and INSERT, if "
-        "nothing else changed what they read or made.",
+        "Skip statements that have finished, if nothing but later statements of the script changed what they read or made. No change is made "
+        "twice: a statement that can be neither skipped nor repeated is an error.",
     ),
 ]
 

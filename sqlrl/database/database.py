@@ -639,9 +639,9 @@ class Database(Helpful):
         variables : mapping, optional
             Values of DuckDB variables: `$name` where a value may stand, `getvariable('name')` anywhere.
         resume : bool
-            Skip CREATE MODEL, CREATE PREDICATE and CREATE TABLE that have finished, and what changed these later (ALTER MODEL, INSERT and
-            their like): with the same text and variables, on the same inputs, if what they left is as it was, or as later statements left it.
-            `sqlrl.script_log` lists them.
+            Skip statements that have finished: with the same text and variables, on the same inputs, if what they left is as it was, or as
+            later statements left it. No change is made twice: a statement that can be neither skipped nor repeated is an error.
+            `sqlrl.script_log` lists the statements.
 
         Returns
         -------

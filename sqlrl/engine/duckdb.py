@@ -364,14 +364,28 @@ class DuckDBEngine:
         except _FAILURES:
             return ""
 
+    def statement_kind(self, sql: str) -> str:
+        """Return the kind of a statement of the user's by DuckDB's parser, such as INSERT; "" of a text that it cannot read."""
+        try:
+            with self.turn:
+                kinds = [kind_of(each) for each in self._connection.extract_statements(sql)]
+        except _FAILURES:
+            return ""
+        return kinds[0] if len(kinds) == 1 else "MULTI" if kinds else ""
+
     def _with_place(self, error: Exception, sql: str, parameters: Mapping[str, Any] | None) -> Exception:
         """Return why a query cannot be bound with the place in it, which only `execute` tells; it fails there for the same reason."""
         if "\nLINE " in str(error):
             return error
         try:
+            if self._depth:
+                # The error has aborted our transaction, which is rolled back by its end in any case.
+                self._connection.execute("ROLLBACK")
+                self._connection.execute("BEGIN TRANSACTION")
             self._connection.execute(sql, dict(parameters) if parameters else None)
         except duckdb.Error as placed:
-            return placed
+            # In a transaction of the user's it only says that this is aborted.
+            return placed if "\nLINE " in str(placed) else error
         return error
 
     def inputs(self, sql: str) -> QueryInputs:
@@ -383,15 +397,33 @@ class DuckDBEngine:
                 there = self._connection.execute(
                     "SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()"
                 ).fetchall()
-                macros = self._connection.execute(
-                    "SELECT lower(function_name) FROM duckdb_functions() WHERE NOT internal"
-                ).fetchall()
         except _FAILURES as error:
             self._fail(error, "look for the tables of a query", sql)
         tree = json.loads(text)
         if tree["error"]:
             raise EngineError("look for the tables of a query", tree["error_message"], sql)
-        return inputs_of(tree, {row[0] for row in there}, {row[0] for row in macros})
+        return inputs_of(tree, {row[0] for row in there}, self.macro_names())
+
+    def macro_names(self) -> set[str]:
+        """Return the names, in small letters, of the user's macros."""
+        try:
+            with self.turn:
+                return {each.name.lower() for each in macros(self._connection)}
+        except _FAILURES as error:
+            self._fail(error, "look for macros", "duckdb_functions()")
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The catalog and schema in which plain names are looked for, unless SQL has said another."""
+        return self._place
+
+    def databases(self) -> dict[str, str | None]:
+        """Return the databases beside DuckDB's own and that of scratch tables, by name in small letters, with their files; None of one in memory."""
+        query = "SELECT database_name, path FROM system.main.duckdb_databases() WHERE NOT internal"
+        found = {str(name).lower(): path for name, path in self.fetch_rows(query, step="look for databases")[1]}
+        if self.scratch[0] != self.home[0]:
+            found.pop(self.scratch[0].lower(), None)
+        return found
 
     def admitted(self, path: str) -> str:
         """Return a path that a script names as it may be opened; UntrustedError if an untrusted database keeps it out."""

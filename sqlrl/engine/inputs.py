@@ -34,6 +34,20 @@ class QueryInputs:
     complete: bool
 
 
+def reads_files(function: str) -> bool:
+    """Whether a table function, by its name in small letters, reads the files that its arguments name."""
+    return function in _FILES
+
+
+def looks_elsewhere(function: str) -> bool:
+    """Whether a table function, by its name in small letters, reads what its arguments do not name as it is written."""
+    return (
+        function in ("query", "query_table")
+        or function.startswith(("duckdb_", "pragma_"))
+        or function.endswith("_scan")
+    )
+
+
 def inputs_of(tree: Any, there: Collection[str], macros: Collection[str]) -> QueryInputs:
     """Return what a parsed query reads; `there` are all tables and views, `macros` the user's macros in lower case."""
     found, common, complete = set[tuple[str, str, str]](), set[str](), True

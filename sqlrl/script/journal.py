@@ -1,82 +1,67 @@
-"""What scripts have finished, so that one that was stopped goes on: rows of `sqlrl.script_log`."""
+"""What scripts have finished, so that one that was stopped goes on: decided by the rows of `sqlrl.script_log`.
+
+A statement that changes something is one transaction with its row where DuckDB allows that, so that it has run if and only if the row is there.
+Where it does not, as in another database, a row that says that it has begun stands before it, and a resumed script refuses to run it again.
+"""
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
-import logging
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 
-from sqlglot import TokenType, exp, parse_one
+from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from sqlrl.catalog.fingerprints import file_fingerprint, pattern_fingerprint, table_fingerprint
-from sqlrl.engine.nodes import column
-from sqlrl.errors import InputError, SqlrlError, UntrustedError
-from sqlrl.paths import is_file
-from sqlrl.script.plain import Runner
+from sqlrl.errors import ScriptError, SqlrlError
+from sqlrl.script import script_log
+from sqlrl.script.effects import (
+    DEFINED,
+    FILE,
+    MODEL,
+    PREDICATE,
+    TABLE,
+    UNKNOWN,
+    VARIABLE,
+    Effect,
+    EffectReader,
+    How,
+    PlainNames,
+    Thing,
+)
+from sqlrl.script.inputs import Inputs
+from sqlrl.script.script_log import Row
 from sqlrl.script.settings import Context
 from sqlrl.script.source import QUOTED, Tokens
-from sqlrl.script.statements import (
-    AddRule,
-    CreateModel,
-    CreatePredicate,
-    DropModel,
-    Plain,
-    QueryText,
-    SetScope,
-    Statement,
-    Text,
-    calls_between,
-    variables_between,
-)
+from sqlrl.script.statements import Plain, Statement, variables_between
+from sqlrl.script.states import States
 
-logger = logging.getLogger(__name__)
-MODEL, PREDICATE, TABLE = "model", "predicate", "table"
-_REMOTE = "://"
-_INCLUDE = re.compile(r"""#\s*include\s*["']([^"'\n]+)""")
-"""What includes a file in rules; in a comment, too, which costs no more than a run too many."""
-
-
-Thing = tuple[str, str]
-"""What a statement makes or changes: `MODEL`, `PREDICATE` or `TABLE`, and its name as `_thing` has it."""
-
-_States = dict[Thing, str | None]
-"""The states of things, None of one that is not there."""
+_NONE = "none"
+"""A state that nothing has."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A statement that can be skipped once it has finished: what it makes or changes, and what of."""
+    """A statement that changes something."""
 
-    kind: str  # of what it makes or changes
-    name: str  # of what it makes or changes
-    text: str
-    variables: str
-    inputs: str | None  # a fingerprint of the tables, files and models that it reads; None if that cannot be told
-    before: _States  # of what it may change, before it runs
-    ahead: tuple[str, ...] = ()  # what it reads or changes that later statements of the script have changed already
+    effect: Effect
+    row: Row  # that says that it has begun
+    ahead: tuple[str, ...]  # what it reads or changes that later statements of the script have changed already
+    passes: bool  # whether what it changes is gone when the database is closed, so that it always runs
 
 
-@dataclass(frozen=True)
-class _Finished:
-    """A row of the log."""
+@dataclass
+class Note:
+    """What is noted of a statement at work."""
 
-    inputs: str
-    variables: str
-    result: str
-    before: _States
-    after: _States
-
-
-_NONE = "none"
-"""A state that nothing has."""
+    result: str = ""  # what it prints
+    together: Callable[[], AbstractContextManager[None]] = nullcontext  # the transaction that it shares with its row
+    written: bool = False
 
 
 class Journal:
@@ -84,141 +69,348 @@ class Journal:
 
     def __init__(self, context: Context, resume: bool, script: Sequence[tuple[Tokens, Statement]] = ()) -> None:
         self.context, self.resume = context, resume
-        engine = context.db.advanced.engine
-        # Only what a later process finds again is noted: nothing of a database in memory, or that can only be read, or of a temporary table.
+        self.engine = engine = context.db.advanced.engine
+        self._store = context.db.advanced.catalog.store
+        # Only what a later process finds again is noted: nothing of a database in memory, or that can only be read.
         self.active = engine.writable and engine.path != ":memory:"
-        # Changes are noted of tables that the script makes: others may be large, and each note reads a table twice.
-        targets = [_target(tokens, statement) for tokens, statement in script if tokens.word(0) == "CREATE"]
-        self._made = {target.thing for target in targets if target is not None}
+        self._script = script
         self._place = -1
+        self._states = States(context)
         # By the place of a statement in the script, that which it did in an earlier run, if later ones led from there to what is there now.
-        self._done: dict[int, _Finished] = {}
+        self._done: dict[int, Row] = {}
         # Where later statements have changed a thing already: what it was at this place of the script.
-        self._past: _States = {}
-        if self.active and resume:
-            self._look_back(script)
+        self._past: script_log.States = {}
+        # What a statement of this resumed run has made anew, whether one has left another state than before, and what the last one had left.
+        self._fresh: set[Thing] = set()
+        self._moved = False
+        self._was: Row | None = None
+        # Where a transaction is of another database: rows that say which statements have begun, and those that take their place when it is done.
+        self._begun: list[Row] = []
+        self._finished: list[Row] = []
+        if self.active:
+            self._read_script()
+            self._read_log()
 
-    def entry(self, tokens: Tokens, statement: Statement, plain: Runner) -> Entry | None:
-        """Return what is noted of the next statement; None of one that always runs."""
+    def _read_script(self) -> None:
+        """Read what each statement changes, and how plain names are written there."""
+        [place] = self.engine.fetch_rows(
+            "SELECT current_database(), current_schema()", step="look where plain names are"
+        )[1]
+        home = self.engine.place
+        catalog, schema = place
+        names = PlainNames(home, () if place == home else (schema,) if catalog == home[0] else (catalog, schema))
+        reader = EffectReader(self.engine.statement_kind, self.engine.changing_part, {})
+        self._names: list[PlainNames] = []
+        self._effects: list[Effect | None] = []
+        self._copies: list[int] = []
+        begun: int | None = None
+        seen = Counter[str]()
+        for i, (tokens, statement) in enumerate(self._script):
+            self._names.append(names)
+            try:
+                self._effects.append(reader.effect(tokens, statement, names))
+            except ScriptError:
+                # It says so itself when it runs.
+                self._effects.append(None)
+            if not isinstance(statement, Plain):
+                pass
+            elif tokens.word(0) in ("BEGIN", "START"):
+                begun = i
+            elif tokens.word(0) in ("COMMIT", "END"):
+                begun = None
+            elif tokens.word(0) in ("ROLLBACK", "ABORT") and begun is not None:
+                # What is rolled back runs again, as nothing is left of it.
+                self._effects[begun:] = [None] * (i + 1 - begun)
+            names = names.moved(tokens)
+            self._copies.append(seen[tokens.text])
+            seen[tokens.text] += 1
+        self._tracked = self._read_tables()
+
+    def _read_tables(self) -> set[Thing]:
+        """Return the tables with whose states changes are noted: those that the script makes, and those that it changes and names elsewhere.
+
+        Others may be large, and each state reads a table.
+        """
+        found = set[Thing]()
+        words = [{token.text.casefold() for token in tokens.tokens} for tokens, _ in self._script]
+        for effect, (tokens, _) in zip(self._effects, self._script, strict=True):
+            thing = None if effect is None else effect.thing
+            if thing is None or thing[0] != TABLE:
+                continue
+            name = thing[1].rpartition(".")[2].strip('"')
+            elsewhere = any(
+                name in words[i] for i, other in enumerate(self._effects) if other is None or other.thing != thing
+            )
+            if elsewhere or tokens.word(0) == "CREATE":
+                found.add(thing)
+        return found - {effect.thing for effect in self._effects if effect is not None and effect.how is How.PASSES}
+
+    def _read_log(self) -> None:
+        """Read what earlier runs did, and find out which of them this one goes on with."""
+        whole = "\0".join(tokens.text for tokens, _ in self._script)
+        self._mark = hashlib.sha256(whole.encode()).hexdigest()[:16]
+        rows = script_log.read(self._store, self.context.source.path)
+        self._number = max([row.number for row in rows], default=-1)
+        same = [row for row in rows if row.script == self._mark]
+        texts = {tokens.text for tokens, _ in self._script}
+        near = same or [row for row in rows if row.text in texts]
+        self._run = near[-1].run if near and self.resume else secrets.token_hex(6)
+        # Another text of the script may go on with any of them.
+        self._certain = bool(same)
+        # By the name of a thing the last row of a statement that has made it, whatever was there.
+        self._made = {thing: row.number for row in rows if row.makes for thing in row.changed}
+        self._rows: dict[str, list[Row]] = {}
+        for row in rows:
+            self._rows.setdefault(row.text, []).append(row)
+        if self.resume:
+            self._look_back()
+
+    # ---- statements ------------------------------------------------------------------------------------
+
+    def entry(self, tokens: Tokens, statement: Statement) -> Entry | None:
+        """Return what is noted of the next statement; None of one that changes nothing."""
         self._place += 1
-        target = _target(tokens, statement) if self.active else None
-        if target is None or (target.changes and target.thing[0] == TABLE and target.thing not in self._made):
+        effect = self._effects[self._place] if self.active else None
+        passes = effect is not None and self._passes(effect)
+        if effect is None or (passes and not self.resume):
             return None
         last = len(tokens.tokens)
         variables = {name: self.context.variable(name, at) for name, at in variables_between(tokens, 0, last).items()}
         variables |= {name: self.context.variable(name, at, missing=None) for name, at in _variables(tokens).items()}
-        read: set[Thing] = set()
-        inputs = self._inputs(tokens, statement, plain, variables, target, read)
-        ahead = [thing for thing in sorted({*read, target.thing}) if self._is_ahead(thing)]
+        before = self._seen(effect)
+        reading = Inputs(self.context, self._states, self._names[self._place], self._then, self._past)
+        inputs = reading.fingerprint(tokens, statement, variables, effect, own=effect.thing in before)
+        read = reading.read if inputs is not None else self._may_be_read()
         # What replaces a thing may run whatever that is now.
-        if not target.changes and target.thing not in read:
-            ahead = [thing for thing in ahead if thing != target.thing]
-        return Entry(
-            *target.shown,
-            tokens.text,
-            json.dumps(variables, default=str, sort_keys=True),
-            inputs,
-            self._states(target.thing),
-            tuple(" ".join(thing) for thing in ahead),
-        )
+        if effect.thing is not None and (effect.follows or effect.thing in reading.read):
+            read = {*read, effect.thing}
+        else:
+            read = read - {effect.thing}
+        ahead = tuple(" ".join(thing) for thing in sorted(read) if self._is_ahead(thing))
+        self._number += 1
+        row = Row(
+            self.context.source.path, self.context.source.place(tokens.start)[0], *effect.shown, tokens.text,
+            json.dumps(variables, default=str, sort_keys=True), inputs, before, run=self._run, script=self._mark, number=self._number,
+            place=self._copies[self._place], makes=not effect.follows and effect.thing is not None,
+        )  # fmt: skip
+        return Entry(effect, row, ahead, passes)
 
-    def finished(self, entry: Entry) -> str | None:
-        """Return what a statement has printed, if the script is resumed and it has finished with the same inputs, and what it made is as it was.
+    def _may_be_read(self) -> set[Thing]:
+        """Return what a statement may have read, of which that cannot be told: all but what later ones make, whatever is there."""
+        following = [row for i, row in sorted(self._done.items()) if i > self._place]
+        first = {thing: row for row in reversed(following) for thing in row.changed}
+        return {thing for thing in self._past if thing not in first or not first[thing].makes}
 
-        It is as it was, too, if only later statements of the script have changed it, which have finished themselves.
-        """
-        done = self._done.get(self._place) if self.resume else None
-        if done is None or (done.inputs, done.variables) != (entry.inputs, entry.variables):
-            self._forget_later()
+    def printed(self, tokens: Tokens, entry: Entry | None) -> str | None:
+        """Return what a statement has printed that has finished and is skipped, None of one that runs; refuse one that may do neither."""
+        if entry is None or not self.resume:
             return None
-        self._past |= done.after
-        return done.result
-
-    def check_ready(self, tokens: Tokens, entry: Entry | None) -> None:
-        """Refuse to run a statement again on what later ones have changed already: it would read another state than before."""
-        ahead = entry.ahead if entry is not None else self._named_ahead(tokens)
-        if ahead:
-            raise self.context.source.error(
-                f"this statement has to run again, and later ones have changed the {ahead[0]} already, which it reads or changes: run the script "
-                "without resume on a new database, or with CREATE OR REPLACE where things are made",
-                tokens.start,
+        done = self._was = self._done.get(self._place)
+        if done is not None and self._is_same(entry, done) and self._stands(done):
+            self._past |= done.changed
+            return done.result
+        self._forget_later()
+        if entry.ahead:
+            raise self._refused(
+                f"this statement has to run again, and later ones have changed the {entry.ahead[0]} already, which it reads or changes",
+                tokens,
             )
+        if entry.effect.how is How.ADDS and entry.effect.thing not in self._fresh and self._left(self._place):
+            self._check_stopped()
+            what = "what it changes" if entry.effect.thing is None else f"the {' '.join(entry.effect.shown)}"
+            raise self._refused(
+                f"this statement has run before, and {what} is not as it was before that: run again, it would do twice what it does",
+                tokens,
+            )
+        return None
 
-    def _named_ahead(self, tokens: Tokens) -> tuple[str, ...]:
-        """Return which things that are ahead are named by a statement that always runs, and does more than ask."""
-        if tokens.word(0) in _ASKING:
-            return ()
-        words = {token.text.casefold() for token in tokens.tokens}
-        return tuple(
-            " ".join(x)
-            for x in sorted(self._past)
-            if self._is_ahead(x) and x[1].rpartition(".")[2].strip('"').casefold() in words
+    def _is_same(self, entry: Entry, done: Row) -> bool:
+        """Whether a statement reads what it read; where that cannot be told, whether it need not or may not run again."""
+        if entry.row.variables != done.variables:
+            return False
+        if entry.row.inputs is not None or done.inputs is not None:
+            return entry.row.inputs == done.inputs
+        return not self._moved and (entry.effect.how is not How.REPLACES or bool(entry.ahead))
+
+    def _stands(self, done: Row) -> bool:
+        """Whether what a statement defined or wrote is there, which may go with a table that was made anew; variables get their values."""
+        later = {thing for i, row in self._done.items() if i > self._place for thing in row.changed}
+        for thing, state in (done.after or {}).items():
+            if thing[0] in (*DEFINED, FILE) and thing not in later and self._states.of(thing) != state:
+                return False
+            if thing[0] == VARIABLE and (state is None or not self._states.restore(thing[1], state)):
+                return False
+        return True
+
+    def _check_stopped(self) -> None:
+        """Refuse to go on where this statement or a later one has begun, and may have finished."""
+        for i in range(self._place, len(self._script)):
+            if any(row.after is None for row in self._left(i)):
+                raise self.context.source.error(
+                    "this statement had begun when the script was stopped, and whether it finished cannot be told: look at what it changes, and leave it "
+                    "out of the script if it has, or run it by itself first if it has not",
+                    self._script[i][0].start,
+                )
+
+    def _left(self, place: int) -> list[Row]:
+        """Return the rows of a statement of which something may be left: nothing is if its thing was made anew, or is as it was before."""
+        effect = self._effects[place]
+        made = -1 if effect is None or effect.thing is None else self._made.get(effect.thing, -1)
+        return [
+            row
+            for row in self._rows_at(place)
+            if not row.readable
+            or (row.number >= made and not (row.before and all(self._states.of(x) == y for x, y in row.before.items())))
+        ]
+
+    def _refused(self, problem: str, tokens: Tokens) -> ScriptError:
+        remedy = "run the script without resume on a new database, or with CREATE OR REPLACE where things are made"
+        return self.context.source.error(f"{problem}: {remedy}", tokens.start)
+
+    # ---- notes -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def noting(self, entry: Entry | None) -> Iterator[Note]:
+        """Note a statement that runs in the context: with it in one transaction, or before and after it."""
+        if entry is None or entry.passes:
+            yield Note()
+            return
+        inside, home, start = self.engine.in_transaction(), self._is_home(entry.effect), time.perf_counter()
+        joins = home and (inside or self._is_ready())
+        begun = entry.effect.how is How.ADDS and not joins
+        if begun:
+            script_log.put_beside(self._store, entry.row)
+            self._begun.append(entry.row)
+
+        def write() -> None:
+            row = self._settled(entry, note.result, time.perf_counter() - start)
+            note.written = True
+            if joins:
+                script_log.put(self._store, row)
+            else:
+                self._finished.append(row)
+
+        @contextmanager
+        def together() -> Iterator[None]:
+            with self.engine.transaction():
+                yield
+                write()
+
+        note = Note(together=together if joins and not inside else nullcontext)
+        yield note
+        if not note.written:
+            write()
+        if not inside:
+            self.committed()
+
+    def committed(self) -> None:
+        """Note that the statements which had begun are done, as their transaction is."""
+        begun, finished = self._begun, self._finished
+        self._begun, self._finished = [], []
+        for row in finished:
+            script_log.put(self._store, row)
+        for row in begun:
+            script_log.forget_begun(self._store, row)
+
+    def rolled_back(self) -> None:
+        """Forget the statements which had begun, as an error or ROLLBACK has ended their transaction."""
+        self._finished = []
+        self.committed()
+
+    def _settled(self, entry: Entry, result: str, seconds: float) -> Row:
+        """Return the row of a statement that has run, and take what it has changed as it is now."""
+        thing, now, before, was = entry.effect.thing, self._seen(entry.effect), entry.row.before, self._was
+        changed = {x: state for x, state in now.items() if x == thing or before.get(x) != state}
+        # What was there and is not any more.
+        changed |= {x: None for x, state in before.items() if x not in now and state is not None}
+        for each in changed:
+            if each == thing or each[0] == TABLE:
+                self._past.pop(each, None)
+        if thing is not None and not entry.effect.follows:
+            self._fresh.add(thing)
+        left = was is not None and all(now.get(x) == state for x, state in was.changed.items())
+        # IF NOT EXISTS has left what was there.
+        self._moved |= not (left or (thing in now and now == before))
+        return replace(
+            entry.row, before={x: before.get(x) for x in changed}, after=changed, result=result, seconds=seconds
         )
 
-    def finish(self, entry: Entry, line: int, result: str, seconds: float) -> None:
-        """Note that a statement has finished; nothing inside of a transaction of the script's, which may yet be rolled back."""
-        engine = self.context.db.advanced.engine
-        if entry.inputs is None or engine.in_transaction():
-            return
-        now = self._states((entry.kind, _plain_name(entry.kind, entry.name)))
-        own = (entry.kind, _plain_name(entry.kind, entry.name))
-        changed = [x for x in sorted({*entry.before, *now}) if x == own or entry.before.get(x) != now.get(x)]
-        row = {
-            "script": self.context.source.path, "line": line, "kind": entry.kind, "name": entry.name, "text": entry.text,
-            "variables": entry.variables, "inputs": f"{entry.inputs} {_written(changed, entry.before)}", "output": _written(changed, now),
-            "result": result, "seconds": seconds, "finished": datetime.now(UTC).replace(tzinfo=None),
-        }  # fmt: skip
-        self.context.db.advanced.catalog.store.put("script_log", [row], "note what has finished")
+    def _is_ready(self) -> bool:
+        """Whether sqlrl may begin a transaction, which it may not under some collations and macros."""
+        try:
+            self.engine.check_ready()
+            with self.engine.without_macros():
+                pass
+        except SqlrlError:
+            return False
+        return True
+
+    def _is_home(self, effect: Effect) -> bool:
+        """Whether a statement changes nothing outside of the database that has the log."""
+        return len(self.engine.databases()) == 1 or self._database(effect) == self.engine.home[0].casefold()
+
+    def _passes(self, effect: Effect) -> bool:
+        """Whether what a statement changes is gone when the database is closed: a temporary table, or one of a database in memory."""
+        database = "temp" if effect.how is How.PASSES else self._database(effect)
+        return database == "temp" or (database is not None and self.engine.databases().get(database, "") is None)
+
+    def _database(self, effect: Effect) -> str | None:
+        """Return the database that a statement writes to, in small letters; None if that cannot be told."""
+        home = self.engine.home[0].casefold()
+        if effect.shown[0] in (MODEL, PREDICATE):
+            return home
+        try:
+            named = "" if effect.thing is None or effect.shown[0] in (FILE, VARIABLE) else effect.thing[1]
+            parts = [part.name for part in exp.to_table(named, dialect="duckdb").parts] if named else []
+        except SqlglotError:
+            return None
+        if len(parts) > 1:
+            return parts[0] if parts[0] == "temp" or parts[0] in self.engine.databases() else home
+        return None if not parts else "temp" if self._states.is_temporary(parts[0]) else home
 
     # ---- looking back ----------------------------------------------------------------------------------
 
-    def _look_back(self, script: Sequence[tuple[Tokens, Statement]]) -> None:
+    def _rows_at(self, place: int) -> list[Row]:
+        """Return the rows of the statement at a place: of one that changes what is there those of this run of the script alone."""
+        effect, text = self._effects[place], self._script[place][0].text
+        rows = [row for row in self._rows.get(text, ()) if row.place in (None, self._copies[place])]
+        if effect is None or not effect.follows or not self._certain:
+            return rows
+        return [row for row in rows if row.run == self._run or not row.readable]
+
+    def look_again(self) -> None:
+        """Look at what is there once more, when a statement has attached a database in which later ones have changed something."""
+        if self.active and self.resume:
+            self._look_back()
+
+    def _look_back(self) -> None:
         """Find which statements lead to what is there now, each from where the one before it left a thing."""
-        store = self.context.db.advanced.catalog.store
-        query = exp.select("*").from_(store.table("script_log"))
-        query = query.where(column("script").eq(exp.convert(self.context.source.path))).order_by(column("finished"))
-        rows: dict[str, list[_Finished]] = {}
-        things: set[Thing] = set()
-        for row in store.rows(query, "look for what has finished"):
-            found = _read(row)
-            if found is not None:
-                rows.setdefault(row["text"], []).append(found)
-                things |= found.after.keys()
-        targets = [_target(tokens, statement) for tokens, statement in script]
-        chains = {thing: self._chain(thing, script, targets, rows) for thing in things}
-        for i, (tokens, _) in enumerate(script):
-            for done in reversed(rows.get(tokens.text, [])):
-                if all(chains[thing].get(i) is done for thing in done.after):
+        rows = [[row for row in self._rows_at(i) if row.after is not None] for i in range(len(self._script))]
+        things = {thing for found in rows for row in found for thing in row.changed}
+        chains = {thing: self._chain(thing, rows) for thing in things}
+        for i, found in enumerate(rows):
+            for done in reversed(found):
+                if all(chains[thing].get(i) is done for thing in done.changed):
                     self._done[i] = done
                     break
-        for i in sorted(self._done, reverse=True):
-            self._past |= self._done[i].before
+        for i in sorted((i for i in self._done if i > self._place), reverse=True):
+            self._past |= {thing: self._done[i].before[thing] for thing in self._done[i].changed}
 
-    def _chain(
-        self,
-        thing: Thing,
-        script: Sequence[tuple[Tokens, Statement]],
-        targets: Sequence[_Target | None],
-        rows: Mapping[str, Sequence[_Finished]],
-    ) -> dict[int, _Finished]:
+    def _chain(self, thing: Thing, rows: Sequence[Sequence[Row]]) -> Mapping[int, Row]:
         """Return what statements did, by place, whose last left a thing as it is now, and each as the next one found it."""
-        now = self._state(thing)
+        now = self._states.of(thing)
         # The same text may stand in several places: the last of them from which all before it follow.
-        for end in range(len(script), 0, -1):
-            found: dict[int, _Finished] = {}
+        for end in range(len(rows), 0, -1):
+            found: dict[int, Row] = {}
             state, used = now, set[int]()
             for i in range(end - 1, -1, -1):
-                target = targets[i]
-                fit = [
-                    x
-                    for x in rows.get(script[i][0].text, ())
-                    if x.after.get(thing, _NONE) == state and id(x) not in used
-                ]
+                effect = self._effects[i]
+                fit = [x for x in rows[i] if x.changed.get(thing, _NONE) == state and id(x) not in used]
                 if fit:
                     found[i] = fit[-1]
                     used.add(id(fit[-1]))
                     state = fit[-1].before[thing]
-                elif target is not None and target.thing == thing:
+                elif effect is not None and effect.thing == thing:
                     # It has to run, and what is there does not follow from it.
                     found = {}
                     break
@@ -229,389 +421,31 @@ class Journal:
     def _forget_later(self) -> None:
         """Forget what this statement and those after it did to the same things, once it runs again."""
         done = self._done.pop(self._place, None)
-        if done is None:
-            return
-        for i in [i for i, other in self._done.items() if i > self._place and other.after.keys() & done.after.keys()]:
-            del self._done[i]
-
-    def settle(self, entry: Entry) -> None:
-        """Take what a statement that ran has changed as it is now."""
-        for thing in entry.before:
-            if thing == (entry.kind, _plain_name(entry.kind, entry.name)):
-                self._past.pop(thing, None)
+        for i in [i for i in self._done if i > self._place]:
+            if done is not None and self._done[i].changed.keys() & done.changed.keys():
+                del self._done[i]
 
     # ---- states ----------------------------------------------------------------------------------------
 
     def _is_ahead(self, thing: Thing) -> bool:
         """Whether later statements have changed a thing already."""
-        return thing in self._past and self._past[thing] != self._state(thing)
+        return thing in self._past and self._past[thing] != self._states.of(thing)
 
-    def _states(self, own: Thing) -> _States:
+    def _then(self, thing: Thing) -> str | None:
+        """Return the state of a thing at this place of the script."""
+        return self._past[thing] if thing in self._past else self._states.of(thing)
+
+    def _seen(self, effect: Effect) -> script_log.States:
         """Return the states of what a statement may change: its own thing, and of models and predicates all, as definitions follow facts."""
-        db = self.context.db
-        found = {own}
-        if own[0] != TABLE:
-            found |= {(PREDICATE, name) for name, _ in db.advanced.catalog.store.sources()}
-            found |= {(PREDICATE, name) for name in db.advanced.catalog.store.predicates()}
-        return {thing: self._state(thing) for thing in found}
-
-    def _state(self, thing: Thing) -> str | None:
-        """Return a fingerprint of a thing as it is now; None if it is not there."""
-        kind, name = thing
-        db = self.context.db
-        if kind == MODEL:
-            numbers = [row["model"] for row in db.models() if str(row["name"]).casefold() == name]
-            return f"model {numbers[0]}" if numbers else None
-        if kind == PREDICATE:
-            lines = list(self._facts_of(name))
-            return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else None
-        try:
-            return table_fingerprint(db.advanced.engine, exp.to_table(name, dialect="duckdb"))
-        except (SqlrlError, SqlglotError):
-            return None
-
-    def _then(self, thing: Thing, read: set[Thing]) -> str | None:
-        """Return the state of a thing at this place of the script, and note that it was read."""
-        read.add(thing)
-        return self._past[thing] if thing in self._past else self._state(thing)
-
-    # ---- fingerprints ----------------------------------------------------------------------------------
-
-    def _inputs(
-        self,
-        tokens: Tokens,
-        statement: Statement,
-        plain: Runner,
-        variables: Mapping[str, Any],
-        target: _Target,
-        read: set[Thing],
-    ) -> str | None:
-        """Return a fingerprint of all that a statement reads, as it was at this place of the script."""
-        try:
-            own = [f"{self._then(target.thing, read)}"] if target.changes else []
-            parts = [
-                *own,
-                *self._parts(tokens, statement, plain, read),
-                *map(self._file, _texts(list(variables.values()))),
-            ]
-        except (SqlrlError, OSError) as error:
-            logger.debug("what a statement reads cannot be told: %s", error)
-            # What cannot be read now is said by the statement itself.
-            return None
-        if None in parts:
-            return None
-        return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:16]
-
-    def _parts(self, tokens: Tokens, statement: Statement, plain: Runner, read: set[Thing]) -> Iterator[str | None]:
-        engine = self.context.db.advanced.engine
-        calls = calls_between(tokens, 0, len(tokens.tokens))
-        if isinstance(statement, CreateModel) or calls:
-            yield from self._facts(read)
-        for name in sorted(set(_models(tokens, statement))):
-            yield f"{name} {self._then((MODEL, name), read)}"
-        for token in tokens.tokens:
-            if token.token_type in QUOTED:
-                yield self._file(token.text)
-        if isinstance(statement, CreateModel):
-            yield from self._includes(statement)
-        for query in _queries(tokens, statement):
-            with plain.edited(tokens, query.first, query.last, common=True, columns_alone=True) as edited:
-                found = engine.inputs(edited.text)
-            if not found.complete:
-                yield None
-            for catalog, schema, name in sorted(found.tables):
-                if name not in edited.functions:
-                    yield self._table(catalog, schema, name, read)
-        if isinstance(statement, Plain) and _table(tokens) is None:
-            with plain.edited(tokens, 0, len(tokens.tokens), columns_alone=True) as edited:
-                tables = _tables_of(edited.text, _table_name(tokens))
-            for catalog, schema, name in tables:
-                if name not in edited.functions:
-                    yield self._table(catalog, schema, name, read)
-
-    def _includes(self, statement: CreateModel) -> Iterator[str]:
-        """Yield the state of the files that the rules of a model include, also those that these include."""
-        waiting: list[tuple[str, Path]] = []
-        if statement.rules is not None:
-            waiting.append((statement.rules.text, Path()))
-        elif statement.file is not None:
-            file = Path(self.context.db.advanced.engine.admitted(statement.file.text))
-            waiting.append((file.read_text(encoding="utf-8", errors="replace"), file.parent))
-        seen = set[Path]()
-        while waiting:
-            text, folder = waiting.pop()
-            for name in _INCLUDE.findall(text):
-                path = folder / name
-                if path.resolve() in seen or not self._open(str(path)):
-                    continue
-                seen.add(path.resolve())
-                yield f"{path} {file_fingerprint(path)}"
-                if is_file(path):
-                    waiting.append((path.read_text(encoding="utf-8", errors="replace"), path.parent))
-
-    def _file(self, text: str) -> str | None:
-        """Return the state of a file or of those of a pattern, "" if a text names none; None if it is far away."""
-        if _REMOTE in text:
-            return None
-        if not text or "\n" in text or len(text) > 1000 or "\0" in text or not self._open(text):
-            return ""
-        # An untrusted database reads no patterns.
-        if any(sign in text for sign in "*?[") and self.context.db.advanced.engine.trusted:
-            found = glob.glob(text, recursive=True)  # noqa: PTH207 - as DuckDB reads it
-            return pattern_fingerprint(found) if found else ""
-        return file_fingerprint(Path(text)) if is_file(text) else ""
-
-    def _open(self, path: str) -> bool:
-        """Whether a file may be looked at, as those that whoever runs the script names in its variables."""
-        if path in _texts(list(self.context.given.values())):
-            return True
-        try:
-            self.context.db.advanced.engine.admitted(path)
-        except UntrustedError:
-            return False
-        return True
-
-    def _table(self, catalog: str, schema: str, name: str, read: set[Thing]) -> str:
-        """Return the state of a table that a query reads; an error if there is none."""
-        short = ".".join(part for part in (catalog, schema, name) if part)
-        thing = (TABLE, _plain_name(TABLE, ".".join(_quoted(part) for part in (catalog, schema, name) if part)))
-        if thing in self._past:
-            return f"{short} {self._then(thing, read)}"
-        table = exp.table_(name, db=schema or None, catalog=catalog or None, quoted=True)
-        return f"{short} {table_fingerprint(self.context.db.advanced.engine, table)}"
-
-    def _facts(self, read: set[Thing]) -> Iterator[str]:
-        """Yield what is known of all that was loaded, but for what binding a model to it adds."""
-        store = self.context.db.advanced.catalog.store
-        past = {name for kind, name in self._past if kind == PREDICATE}
-        states = {name: self._then((PREDICATE, name), read) for name in sorted({*store.predicates(), *past})}
-        yield from (f"{name} {state}" for name, state in states.items() if state is not None)
-        records = store.predicates()
-        used = {kind for name, state in states.items() if state and name in records for kind in records[name].types}
-        yield from (
-            f"{kind.type} {kind.choice} {kind.numeric} {kind.edges}"
-            for _, kind in sorted(store.types().items())
-            if kind.type in used
-        )
-
-    def _facts_of(self, name: str) -> Iterator[str]:
-        """Yield what is known of what was loaded of a predicate."""
-        store = self.context.db.advanced.catalog.store
-        for (each, role), source in sorted(store.sources().items()):
-            if each == name:
-                yield f"{role} {source.kind} {source.rows} {source.fingerprint} {source.options}"
-                yield from (
-                    f"{part.part} {part.kind} {part.rows} {part.fingerprint}" for part in store.load_parts(name, role)
-                )
-        record = store.predicates().get(name)
-        if record is not None and record.scope:
-            yield f"{record.scope}"
-
-
-@dataclass(frozen=True)
-class _Target:
-    """What a statement makes or changes."""
-
-    thing: Thing
-    shown: Thing  # with its name as it was written
-    changes: bool  # whether what it leaves follows from what was there
-
-
-def _plain_name(kind: str, name: str) -> str:
-    """Return the name of a thing so that all ways to write it are one."""
-    if kind == PREDICATE:
-        return name
-    if kind == MODEL:
-        return name.casefold()
-    try:
-        parts = [part.name for part in exp.to_table(name, dialect="duckdb").parts]
-    except SqlglotError:
-        return name.casefold()
-    # The schema of plain names, unless the script says USE; what is not recognised as changed runs again, and is refused.
-    named = parts[1:] if len(parts) == 2 and parts[0].casefold() == "main" else parts
-    return ".".join(_quoted(part) for part in named).casefold()
-
-
-def _quoted(part: str) -> str:
-    return exp.to_identifier(part, quoted=True).sql("duckdb")
-
-
-def _written(things: Iterable[Thing], states: Mapping[Thing, str | None]) -> str:
-    """Return states as the log has them."""
-    return json.dumps([[*thing, states.get(thing)] for thing in things], ensure_ascii=False)
-
-
-def _read(row: Mapping[str, Any]) -> _Finished | None:
-    """Return a row of the log; None of one that an earlier version wrote, which knew of no changes by later statements."""
-    inputs, _, before = str(row["inputs"]).partition(" ")
-    try:
-        states = [{(kind, name): state for kind, name, state in json.loads(text)} for text in (before, row["output"])]
-    except (TypeError, ValueError):
-        return None
-    return _Finished(inputs, row["variables"], row["result"], states[0], states[1])
-
-
-_ASKING = (
-    "SELECT",
-    "FROM",
-    "WITH",
-    "VALUES",
-    "TABLE",
-    "SHOW",
-    "DESCRIBE",
-    "DESC",
-    "SUMMARIZE",
-    "EXPLAIN",
-    "PIVOT",
-    "UNPIVOT",
-    "USE",
-)
-"""First words of statements that change nothing; WITH may, and is looked into."""
-
-_CHANGING: tuple[tuple[tuple[str, ...], bool], ...] = (
-    (("INSERT", "OR", "REPLACE", "INTO"), True),
-    (("INSERT", "OR", "IGNORE", "INTO"), True),
-    (("INSERT", "INTO"), True),
-    (("UPDATE",), True),
-    (("DELETE", "FROM"), True),
-    (("TRUNCATE", "TABLE"), True),
-    (("TRUNCATE",), True),
-    (("MERGE", "INTO"), True),
-    (("ALTER", "TABLE", "IF", "EXISTS"), True),
-    (("ALTER", "TABLE"), True),
-    (("DROP", "TABLE", "IF", "EXISTS"), True),
-    (("DROP", "TABLE"), True),
-    (("CREATE", "OR", "REPLACE", "TABLE"), False),
-    (("CREATE", "TABLE", "IF", "NOT", "EXISTS"), True),
-    (("CREATE", "TABLE"), False),
-)
-"""How statements of DuckDB's begin that make or change the table whose name comes next, and whether what they leave follows from what was there."""
-
-
-def _target(tokens: Tokens, statement: Statement) -> _Target | None:
-    """Return what a statement makes or changes; None of one that is not noted."""
-    match statement:
-        case CreateModel():
-            kind, name, changes = MODEL, statement.name.text, statement.unless
-        case AddRule() | DropModel():
-            kind, name, changes = MODEL, statement.name.text, True
-        case CreatePredicate():
-            appends = any(each.name.text.casefold() == "append" for each in statement.settings)
-            kind, name, changes = PREDICATE, statement.name.text, appends or statement.unless
-        case SetScope():
-            kind, name, changes = PREDICATE, statement.name.text, True
-        case Plain():
-            found = _table_name(tokens)
-            if found is None:
-                return None
-            kind, (name, changes) = TABLE, found
-        case _:
-            return None
-    return _Target((kind, _plain_name(kind, name)), (kind, name), changes)
-
-
-def _table_name(tokens: Tokens) -> tuple[str, bool] | None:
-    """Return the name of the table that a statement of DuckDB's makes or changes, and whether what it leaves follows from what was there."""
-    made = _table(tokens)
-    if made is not None:
-        return tokens.slice(*made).partition("(")[0].strip(), tokens.words("IF", "NOT", "EXISTS", at=2)
-    if tokens.word(0) == "COPY":
-        end = _name_end(tokens, 1)
-        copied = tokens.word(end) == "FROM" or (
-            tokens.kind(end) is TokenType.L_PAREN and "FROM" in map(tokens.word, range(end, len(tokens.tokens)))
-        )
-        return (tokens.slice(1, end), True) if copied and end > 1 else None
-    for words, changes in _CHANGING:
-        if tokens.words(*words):
-            end = _name_end(tokens, len(words))
-            return (tokens.slice(len(words), end), changes) if end > len(words) else None
-    return None
-
-
-def _name_end(tokens: Tokens, at: int) -> int:
-    """Return where a name, perhaps with dots in it, has ended that begins at a token."""
-    end = at
-    while tokens.word(end) or tokens.kind(end) is TokenType.IDENTIFIER:
-        end += 1
-        if tokens.kind(end) is not TokenType.DOT:
-            return end
-        end += 1
-    return at
-
-
-def _tables_of(sql: str, own: tuple[str, bool] | None) -> list[tuple[str, str, str]]:
-    """Return the tables beside its own that a statement reads, which makes or changes one; an InputError if it is not understood."""
-    try:
-        tree = parse_one(sql, dialect="duckdb")
-    except SqlglotError as error:
-        raise InputError("what the statement reads cannot be told") from error
-    common = {each.alias_or_name.casefold() for each in tree.find_all(exp.CTE)}
-    mine = _plain_name(TABLE, own[0]) if own is not None else ""
-    found = {(x.catalog, x.db, x.name) for x in tree.find_all(exp.Table) if x.name and x.name.casefold() not in common}
-    return sorted(x for x in found if _plain_name(TABLE, ".".join(_quoted(part) for part in x if part)) != mine)
-
-
-def _table(tokens: Tokens) -> tuple[int, int] | None:
-    """Return between which tokens the name of the table stands that CREATE TABLE ... AS makes."""
-    if tokens.word(0) != "CREATE":
-        return None
-    at = 3 if tokens.words("OR", "REPLACE", at=1) else 1
-    if tokens.word(at) != "TABLE":
-        return None
-    at += 4 if tokens.words("IF", "NOT", "EXISTS", at=at + 1) else 1
-    end = at
-    while end < len(tokens.tokens) and tokens.word(end) != "AS":
-        end += 1
-    return (at, end) if end < len(tokens.tokens) else None
-
-
-def _queries(tokens: Tokens, statement: Statement) -> Iterator[QueryText]:
-    """Yield the queries by which a statement reads tables, also those that its functions are asked about."""
-    for query in _own_queries(tokens, statement):
-        yield query
-        yield from _asked(tokens, query)
-
-
-def _asked(tokens: Tokens, query: QueryText) -> Iterator[QueryText]:
-    """Yield the queries that are arguments of functions in a query."""
-    for call in calls_between(tokens, query.first, query.last):
-        for value in (*call.arguments, *(setting.value for setting in call.settings)):
-            if isinstance(value.value, QueryText):
-                yield value.value
-                yield from _asked(tokens, value.value)
-
-
-def _own_queries(tokens: Tokens, statement: Statement) -> Iterator[QueryText]:
-    if isinstance(statement, CreateModel) and statement.examples is not None:
-        yield statement.examples
-    elif isinstance(statement, CreatePredicate) and isinstance(statement.source, QueryText):
-        yield statement.source
-    elif isinstance(statement, Plain) and (place := _table(tokens)) is not None:
-        first, last = place[1] + 1, len(tokens.tokens)
-        yield QueryText(tokens.slice(first, last), tokens.tokens[first].start, first, last)
-
-
-def _models(tokens: Tokens, statement: Statement) -> Iterator[str]:
-    """Yield the names of the models that a statement reads."""
-    for i in range(1, len(tokens.tokens) - 1):
-        asked = tokens.word(i) == "MODEL" and tokens.kind(i - 1) in (TokenType.L_PAREN, TokenType.COMMA)
-        if asked or tokens.words("FROM", "MODEL", at=i - 1):
-            yield tokens.tokens[i + 1].text.casefold()
-    if isinstance(statement, CreateModel):
-        for each in statement.settings:
-            if each.name.text.casefold() == "start" and isinstance(each.value.value, Text):
-                yield each.value.value.text.casefold()
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts in the value of a variable, any of which may be the name of a file."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _texts(each)
-    elif isinstance(value, dict):
-        yield from _texts(list(value.values()))
+        kind, found = effect.shown[0], set[Thing]()
+        if kind == UNKNOWN:
+            found |= self._tracked
+        elif effect.thing is not None and (kind != TABLE or effect.thing in self._tracked):
+            found.add(effect.thing)
+        if kind in (MODEL, PREDICATE):
+            found |= {(PREDICATE, name) for name, _ in self._store.sources()}
+            found |= {(PREDICATE, name) for name in self._store.predicates()}
+        return {thing: self._states.of(thing) for thing in found}
 
 
 def _variables(tokens: Tokens) -> dict[str, int]:

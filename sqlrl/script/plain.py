@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from sqlglot import TokenType
@@ -26,6 +26,12 @@ _UNSEEN = re.compile(r'Referenced table "[^"]*" not found|FROM clause is missing
 _REFUSED = ("VIEW", "MACRO", "FUNCTION")
 _LEFT_OUT = "..."
 """Stands for what DuckDB does not show of a long line."""
+
+Found: TypeAlias = tuple[pa.Table | int | None, bool]
+"""The rows of a statement, how many it wrote, or None; and whether there are more rows."""
+
+Keep = Callable[[Callable[[], Found]], Found]
+"""Runs a statement together with what is noted of it."""
 
 Answer = Callable[[Call, bool], pa.Table]
 """Returns the rows of a function; those of none if only its columns are asked for."""
@@ -80,12 +86,12 @@ class Runner:
     context: Context
     answer: Answer
 
-    def run(self, tokens: Tokens, *, most: int | None = None) -> tuple[pa.Table | int | None, bool]:
-        """Run a statement; return its rows, or how many it wrote, and whether there are more rows than `most`."""
+    def run(self, tokens: Tokens, keep: Keep, *, most: int | None = None) -> Found:
+        """Run a statement; return its rows, or how many it wrote, and whether there are more rows than `most`. `keep` is what it runs in."""
         _check(tokens)
         last = len(tokens.tokens)
         with self.edited(tokens, 0, last, columns_alone=_is_planned(tokens)) as edited:
-            return self._run(edited, self.parameters(tokens, 0, last), most)
+            return self._run(edited, self.parameters(tokens, 0, last), most, keep)
 
     def rows(self, tokens: Tokens, query: QueryText) -> pa.Table:
         """Return the rows of a query in brackets, which sees the common tables of its statement that stand before it."""
@@ -179,12 +185,14 @@ class Runner:
             editor.add(")" * len(groups), tokens.tokens[last - 1].end, same=False)
             yield editor.done()
 
-    def _run(self, edited: Edited, parameters: dict[str, Any], most: int | None) -> tuple[pa.Table | int | None, bool]:
+    def _run(
+        self, edited: Edited, parameters: dict[str, Any], most: int | None, keep: Keep = lambda run: run()
+    ) -> Found:
         db = self.context.db
         try:
             with db.advanced.engine.turn:
                 db.advanced.catalog.store.forget()
-                return db.advanced.engine.statement(edited.text, parameters, most=most)
+                return keep(lambda: db.advanced.engine.statement(edited.text, parameters, most=most))
         except EngineError as error:
             raise placed(self.context.source, error, edited) from error
 

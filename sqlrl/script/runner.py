@@ -15,7 +15,7 @@ from sqlrl import markup
 from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.integrity import is_number
 from sqlrl.catalog.sources import rows_of_files
-from sqlrl.errors import EngineError, InputError, LoadError, ScriptError, marked, warnings_worded
+from sqlrl.errors import EngineError, InputError, LoadError, ScriptError, SqlrlError, marked, warnings_worded
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.logic.bins import read_bins
 from sqlrl.logic.horn_parser import parse_definitions
@@ -24,9 +24,9 @@ from sqlrl.paths import is_file
 from sqlrl.plan.view_options import SQLOptions
 from sqlrl.report import Table
 from sqlrl.script import functions
-from sqlrl.script.journal import Journal
+from sqlrl.script.journal import Journal, Note
 from sqlrl.script.learning import create_model, read_rule
-from sqlrl.script.plain import Runner
+from sqlrl.script.plain import Found, Runner
 from sqlrl.script.settings import Context, StatementOptions, in_sql
 from sqlrl.script.source import ScriptText, Tokens
 from sqlrl.script.statements import (
@@ -116,15 +116,19 @@ def run_script(
     for name, value in (variables or {}).items():
         _set(db, name, value)
     done: list[Done] = []
-    with db.advanced.engine.no_transaction():
-        for tokens, statement in statements:
-            found = script.run(tokens, statement)
-            done.append(found)
-            if on_statement is not None:
-                on_statement(found)
-        if db.advanced.engine.in_transaction():
-            begun = 0 if script.begun is None else script.begun.start
-            raise source.error("BEGIN has no COMMIT behind it: what came after BEGIN was rolled back", begun)
+    try:
+        with db.advanced.engine.no_transaction():
+            for tokens, statement in statements:
+                found = script.run(tokens, statement)
+                done.append(found)
+                if on_statement is not None:
+                    on_statement(found)
+            if db.advanced.engine.in_transaction():
+                begun = 0 if script.begun is None else script.begun.start
+                raise source.error("BEGIN has no COMMIT behind it: what came after BEGIN was rolled back", begun)
+    except SqlrlError:
+        script.journal.rolled_back()
+        raise
     return ScriptResult(tuple(done))
 
 
@@ -172,22 +176,26 @@ class _Script:
         plain = self._runner(tokens)
         # What is recorded is read once for all that the entry says, not again for each predicate.
         with self.db.advanced.catalog.store.verb():
-            entry = self.journal.entry(tokens, statement, plain)
-        if entry is not None and (before := self.journal.finished(entry)) is not None:
+            entry = self.journal.entry(tokens, statement)
+        if (before := self.journal.printed(tokens, entry)) is not None:
             return Done(line, tokens.text, f"{before} (had finished before)", 0.0, skipped=True)
-        self.journal.check_ready(tokens, entry)
         with (
+            self.journal.noting(entry) as note,
             self._again(),
             self.context.at(tokens.start),
             warnings_worded(in_sql),
             self.db.advanced.console.progress(_title(tokens)),
         ):
-            found = self._run(tokens, statement, plain)
-        found = replace(found, line=line, text=tokens.text, seconds=time.perf_counter() - start)
-        if entry is not None:
-            self.journal.settle(entry)
-            self.journal.finish(entry, line, found.note, found.seconds)
-        return found
+            found = self._run(tokens, statement, plain, note)
+            note.result = found.note
+        word = tokens.word(0) if isinstance(statement, Plain) else ""
+        if word in ("COMMIT", "END"):
+            self.journal.committed()
+        elif word in ("ROLLBACK", "ABORT"):
+            self.journal.rolled_back()
+        elif word == "ATTACH":
+            self.journal.look_again()
+        return replace(found, line=line, text=tokens.text, seconds=time.perf_counter() - start)
 
     @contextmanager
     def _again(self) -> Iterator[None]:
@@ -226,23 +234,27 @@ class _Script:
         runner = Runner(self.context, answer)
         return runner
 
-    def _run(self, tokens: Tokens, statement: Statement, plain: Runner) -> Done:
+    def _run(self, tokens: Tokens, statement: Statement, plain: Runner, note: Note) -> Done:
         match statement:
             case CreatePredicate():
-                return self._create_predicate(tokens, statement, plain)
+                return self._create_predicate(tokens, statement, plain, note)
             case SetScope():
+                note.result = f"ALTER PREDICATE {statement.name}: its scope is set"
                 with self.context.at(statement.name.at):
-                    self.db.scope(statement.name.text, plain.stored(tokens, statement.query))
-                return _note(f"ALTER PREDICATE {statement.name}: its scope is set")
+                    tuples = plain.stored(tokens, statement.query)
+                    with note.together():
+                        self.db.scope(statement.name.text, tuples)
+                return _note(note.result)
             case CreateModel():
-                return self._create_model(tokens, statement, plain)
+                return self._create_model(tokens, statement, plain, note)
             case AddRule():
-                return self._add_rule(statement)
+                return self._add_rule(statement, note)
             case DropModel():
+                note.result = f"DROP MODEL {statement.name}"
                 if not (statement.exists and statement.name.text.casefold() not in self._names()):
-                    with self.context.at(statement.name.at):
+                    with self.context.at(statement.name.at), note.together():
                         del self.db.models[statement.name.text]
-                return _note(f"DROP MODEL {statement.name}")
+                return _note(note.result)
             case ExportModel():
                 return self._export(statement)
             case Show():
@@ -253,15 +265,28 @@ class _Script:
                     model = self.db.models[statement.name.text]
                 return _rows(f"DESCRIBE MODEL {statement.name}", functions.rules_table(model), more=False)
             case _:
-                found, more = plain.run(tokens, most=self.most)
-                verb = _verb(tokens)
-                if isinstance(found, pa.Table):
-                    return _rows(verb, found, more=more)
-                return _note(verb if found is None else f"{verb}: {counted(found, 'row')}")
+                return self._plain(tokens, plain, note)
+
+    def _plain(self, tokens: Tokens, plain: Runner, note: Note) -> Done:
+        verb = _verb(tokens)
+
+        def done(found: Found) -> Done:
+            rows, more = found
+            if isinstance(rows, pa.Table):
+                return _rows(verb, rows, more=more)
+            return _note(verb if rows is None else f"{verb}: {counted(rows, 'row')}")
+
+        def keep(run: Callable[[], Found]) -> Found:
+            with note.together():
+                found = run()
+                note.result = done(found).note
+            return found
+
+        return done(plain.run(tokens, keep, most=self.most))
 
     # ---- predicates ------------------------------------------------------------------------------------
 
-    def _create_predicate(self, tokens: Tokens, statement: CreatePredicate, plain: Runner) -> Done:
+    def _create_predicate(self, tokens: Tokens, statement: CreatePredicate, plain: Runner, note: Note) -> Done:
         name, source = statement.name, statement.source
         given = StatementOptions(self.context, statement.settings)
         verb = f"CREATE PREDICATE {name}"
@@ -274,9 +299,10 @@ class _Script:
             given.remaining(("variables",), "a predicate that rules define")
             if self._has(name.text, "fact", statement):
                 return _note(f"{verb}: is there already")
-            with self.context.inside(source.text):
+            with self.context.inside(source.text), note.together():
                 define(self.db, name.text, source.text.text, variables)
-            return _note(f"{verb}: {self._facts(name.text)}")
+                note.result = f"{verb}: {self._facts(name.text)}"
+            return _note(note.result)
         options = _load_options(self.context, given)
         role = next((role for option, role in _ROLES.items() if options.get(option)), "fact")
         if options["mode"] != "append" and self._has(name.text, role, statement):
@@ -288,11 +314,12 @@ class _Script:
         else:
             at = source.at
             rows = plain.stored(tokens, source)
-        with self.context.at(at):
+        with self.context.at(at), note.together():
             self.db.load(name.text, rows, types=statement.types, **options)
-        dropped = self.db.advanced.catalog.store.dropped
-        left = f", {counted(dropped, 'duplicate row')} dropped" if dropped else ""
-        return _note(f"{verb}: {self._facts(name.text)}{left}")
+            dropped = self.db.advanced.catalog.store.dropped
+            left = f", {counted(dropped, 'duplicate row')} dropped" if dropped else ""
+            note.result = f"{verb}: {self._facts(name.text)}{left}"
+        return _note(note.result)
 
     def _files(self, source: Files, options: dict[str, Any]) -> Any:
         """Return files as `load` takes them, or for an untrusted database their rows; the options that say how they are written are taken."""
@@ -327,7 +354,7 @@ class _Script:
     def _names(self) -> set[str]:
         return {str(row["name"]).casefold() for row in self.db.models()}
 
-    def _create_model(self, tokens: Tokens, statement: CreateModel, plain: Runner) -> Done:
+    def _create_model(self, tokens: Tokens, statement: CreateModel, plain: Runner, note: Note) -> Done:
         name = statement.name
         verb = f"CREATE MODEL {name}"
         if not statement.replace and name.text.casefold() in self._names():
@@ -344,9 +371,10 @@ class _Script:
             found = plain.rows(tokens, statement.examples)
             examples = functions.names_of_examples(self.context, statement.examples, found)
         made = create_model(self.context, statement, examples)
-        with self.context.at(name.at):
+        note.result = f"{verb}: {made.note}"
+        with self.context.at(name.at), note.together():
             self.db.models[name.text] = made.model
-        return _note(f"{verb}: {made.note}")
+        return _note(note.result)
 
     def _export(self, statement: ExportModel) -> Done:
         file, given = statement.file.text, StatementOptions(self.context, statement.settings)
@@ -371,7 +399,7 @@ class _Script:
         left = f", without {counted(len(view.left_out), 'rule')} that join atoms" if len(view.left_out) else ""
         return _note(f"{verb}: the view {view.view} for {view.dialect}{left} in {file}")
 
-    def _add_rule(self, statement: AddRule) -> Done:
+    def _add_rule(self, statement: AddRule, note: Note) -> Done:
         with self.context.at(statement.name.at):
             model = self.db.models[statement.name.text]
             if not isinstance(model, Model):
@@ -391,10 +419,11 @@ class _Script:
                     "a weight is a finite number, which a double holds", statement.weight.at
                 )
             rule = replace(rule, weight=float(weight))
-        with self.context.at(statement.rule.at):
+        note.result = f"ALTER MODEL {statement.name}: {counted(len(model.rules) + 1, 'rule')}"
+        with self.context.at(statement.rule.at), note.together():
             more = model.with_rules((*model.rules, rule))
             self.db.models[statement.name.text] = replace(more, ranked_by=model.ranked_by)
-        return _note(f"ALTER MODEL {statement.name}: {counted(len(model.rules) + 1, 'rule')}")
+        return _note(note.result)
 
 
 _LOADING = {

@@ -45,6 +45,7 @@ from sqlrl.structure.ilp.commands import MOST_RANKED, Induction, SeedReport
 from sqlrl.structure.ilp.independence import Independence, independence
 from sqlrl.structure.ilp.settings import (
     CLAUSES,
+    ENOUGH,
     FALLBACKS,
     SPARSE,
     BottomLimit,
