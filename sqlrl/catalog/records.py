@@ -259,6 +259,11 @@ def versions() -> dict[str, str]:
     return found
 
 
+def named_models(store: Store) -> list[dict[str, Any]]:
+    """Return the names of models with their numbers and runs, and nothing that has to be counted."""
+    return store.rows(exp.select("*").from_(store.table("named_model")), "look for a model")
+
+
 def model_json(model: Model | SoftModel) -> dict[str, Any]:
     """Return a model of either kind as JSON values."""
     from sqlrl.logic.saving import model_to_json

@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.arguments import refuse
+from sqlrl.catalog.records import named_models
 from sqlrl.catalog.store import Store
 from sqlrl.database import reports
 from sqlrl.database.run_data import RunData
@@ -205,14 +206,14 @@ def rules_of(model: Model | SoftModel) -> tuple[pa.Table, pa.Table]:
 
 def find(session: Session, name: str) -> Mapping[str, Any] | None:
     """Return the row of a named model; None if there is none. Case does not tell names apart."""
-    return next((row for row in _rows(session.catalog.store) if _same(row["name"], name)), None)
+    return next((row for row in named_models(session.catalog.store) if _same(row["name"], name)), None)
 
 
 def number_of(session: Session, name: str) -> int:
     """Return the number of the model of a name; CatalogError, with the nearest name, if there is none."""
     row = find(session, name)
     if row is None:
-        names = [str(each["name"]) for each in _rows(session.catalog.store)]
+        names = [str(each["name"]) for each in named_models(session.catalog.store)]
         more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
         known = did_you_mean(nearest_names(name, names)) or (
             f"; there are {', '.join(names[:NAMES_SHOWN])}{more}"
@@ -238,13 +239,8 @@ def _same(name: str, other: str) -> bool:
     return name.casefold() == other.casefold()
 
 
-def _rows(store: Store) -> list[dict[str, Any]]:
-    query = exp.select("*").from_(store.table("named_model"))
-    return store.rows(query, "look for a model")
-
-
 def _forget(store: Store, name: str) -> None:
-    names = [row["name"] for row in _rows(store) if _same(row["name"], name)]
+    names = [row["name"] for row in named_models(store) if _same(row["name"], name)]
     if names:
         mine = exp.In(this=column("name"), expressions=[exp.convert(each) for each in names])
         store.engine.execute(

@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlrl import markup
 from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.integrity import is_number
+from sqlrl.catalog.records import named_models
 from sqlrl.catalog.sources import rows_of_files
 from sqlrl.errors import EngineError, InputError, LoadError, ScriptError, SqlrlError, marked, warnings_worded
 from sqlrl.ground.limits import GROUNDING_LIMIT
@@ -352,7 +353,7 @@ class _Script:
     # ---- models ----------------------------------------------------------------------------------------
 
     def _names(self) -> set[str]:
-        return {str(row["name"]).casefold() for row in self.db.models()}
+        return {str(row["name"]).casefold() for row in named_models(self.db.advanced.catalog.store)}
 
     def _create_model(self, tokens: Tokens, statement: CreateModel, plain: Runner, note: Note) -> Done:
         name = statement.name

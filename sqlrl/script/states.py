@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from sqlrl.catalog.fingerprints import file_fingerprint, pattern_fingerprint, table_fingerprint
 from sqlrl.catalog.integrity import kept_json
+from sqlrl.catalog.records import named_models
 from sqlrl.errors import CatalogError, SqlrlError, UntrustedError
 from sqlrl.paths import expanded, is_dir, is_file
 from sqlrl.script.effects import (
@@ -70,7 +71,8 @@ class States:
         return looks[kind](name) if kind in looks else None
 
     def _model(self, name: str) -> str | None:
-        numbers = [row["model"] for row in self.context.db.models() if str(row["name"]).casefold() == name]
+        rows = named_models(self.context.db.advanced.catalog.store)
+        numbers = [row["model"] for row in rows if str(row["name"]).casefold() == name]
         return f"model {numbers[0]}" if numbers else None
 
     def _predicate(self, name: str) -> str | None:
