@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 import hypothesis.strategies as st
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given
@@ -886,3 +887,48 @@ def test_what_has_no_label_is_no_case_under_the_open_world() -> None:
         row = db.diagnose("Born(p, c) => Lives(p, c)").table.to_pylist()[0]
         # Of b nothing is known but where it does not live.
         assert (row["applies"], row["violations"], row["confidence"], row["pca_confidence"]) == (4, 2, 1 / 2, 2 / 3)
+
+
+HUGE: dict[str, str] = {
+    "Placed(c, o) ^ Placed(c, p) ^ Placed(c, q) ^ o != p ^ p != q": "n * (n - 1) * (n - 1)",
+    "Placed(c, o) ^ Placed(c, p) ^ Placed(c, q) ^ o != p ^ p != q ^ o != q": "n * (n - 1) * (n - 2)",
+    'Placed(c, o) ^ Placed(c, p) ^ Bill(i, p, s) ^ o != p ^ !Region(c, "r1")': "CASE WHEN r1 THEN 0 ELSE b * (n - 1) END",
+    'Placed(c, o) ^ Bill(i, o, "s0") ^ Placed(c, p) ^ Bill(j, p, s) ^ i != j': "s0 * b - s0",
+    'Placed(c, o) ^ Placed(c, p) ^ !Bill(i, p, "s1") ^ Bill(i, o, "s1")': "s1 * (n - 1)",
+}
+"""Bodies, and how many bindings each has for a customer of n orders, b bills of which s0 and s1 have a status, and perhaps the region r1."""
+
+
+@pytest.mark.parametrize("body", HUGE)
+def test_bindings_that_nobody_could_enumerate_are_counted(body: str) -> None:
+    db = sqlrl.connect(progress=False)
+    # The first customer has half of the 30,000 orders: some of the bodies hold in 10^12 cases.
+    rng = np.random.default_rng(7)
+    customers = (rng.random(30_000) ** 9 * 500).astype(int)
+    orders = pa.table({"c": [f"c{k}" for k in customers], "o": [f"o{k}" for k in range(len(customers))]})
+    billed, status = rng.permutation(len(customers))[:10_000], rng.integers(0, 3, 10_000)
+    bills = pa.table(
+        {"i": [f"i{k}" for k in range(len(billed))], "o": [f"o{k}" for k in billed], "s": [f"s{k}" for k in status]}
+    )
+    regions = pa.table({"c": [f"c{k}" for k in range(500)], "r": [f"r{k % 3}" for k in range(500)]})
+    blocked = pa.table({"c": [f"c{k}" for k in range(0, 500, 7)]})
+    db.load("Placed", orders, types=["customer", "order"])
+    db.load("Bill", bills, types=["bill", "order", "status"])
+    db.load("Region", regions, types=["customer", "region"])
+    db.load("Blocked", blocked, types=["customer"])
+    with duckdb.connect() as plain:
+        for name, rows in {"orders": orders, "bills": bills, "regions": regions, "blocked": blocked}.items():
+            plain.register(name, rows)
+        ((applies, violations),) = plain.execute(
+            f"""
+            SELECT sum({HUGE[body]}), sum(CASE WHEN f.c IN (FROM blocked) THEN 0 ELSE {HUGE[body]} END)
+            FROM (
+                SELECT orders.c, count(DISTINCT orders.o)::int128 AS n, count(i)::int128 AS b, count(*) FILTER (s = 's0') AS s0,
+                    count(*) FILTER (s = 's1') AS s1, orders.c IN (SELECT c FROM regions WHERE r = 'r1') AS r1
+                FROM orders LEFT JOIN bills USING (o) GROUP BY orders.c
+            ) f
+            """
+        ).fetchall()
+    (row,) = db.diagnose(f"{body} => Blocked(c)").table.to_pylist()
+    assert (row["applies"], row["violations"]) == (applies, violations)
+    assert applies > 10**8 or "Bill" in body
