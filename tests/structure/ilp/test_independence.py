@@ -307,6 +307,41 @@ def test_a_run_goes_on_with_the_groups_that_it_began_with() -> None:
             sqlrl.ILP(**RANK).fit(db, "Urgent", groups=other, resume=1)
 
 
+def test_a_run_that_began_when_each_atom_counted_alone_goes_on_so() -> None:
+    """Takes more than a second: two searches. What such a run keeps is what an earlier version kept."""
+    db = machines(3)
+
+    def stop(report: Any) -> None:
+        if report.done == 2:
+            raise KeyboardInterrupt
+
+    whole = fitted(db, "Urgent", test_units="atoms")
+    with pytest.raises(KeyboardInterrupt):
+        sqlrl.ILP(**RANK, test_units="atoms").fit(db, "Urgent", checkpoint=True, callback=stop)
+    ((kept,),) = db.sql("select parameters from sqlrl.run where run = 2").fetchall()
+    assert "test_unit" not in kept
+    again = sqlrl.ILP(**RANK).fit(db, "Urgent", resume=2)
+    assert (again.candidates_.equals(whole.candidates_), again.test_unit_) == (True, "atom")
+
+
+@pytest.mark.parametrize(("strength", "passed"), [([0.1, 10.0], True), (1.0, False)])
+def test_a_learner_that_chooses_a_strength_holds_the_same_groups_out(
+    strength: Any, passed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Takes more than a second: a search."""
+    seen: list[dict[str, Any]] = []
+    original = sqlrl.Likelihood.fit
+
+    def fit(self: Any, *arguments: Any, groups: Any = None, **given: Any) -> Any:
+        seen.append({"groups": groups})
+        return original(self, *arguments, groups=groups, **given)
+
+    monkeypatch.setattr(sqlrl.Likelihood, "fit", fit)
+    rows = grouped(machines(1))
+    fitted(machines(4, cause=True), "Urgent", groups=rows, then=sqlrl.Likelihood("l2", strength=strength, folds=3))
+    assert seen == [{"groups": rows if passed else None}]
+
+
 # ---- what the test does not see ----------------------------------------------------------------------------------------
 
 
