@@ -140,7 +140,9 @@ CASES = {
         lambda: "Grandmother",
         1,
     ),
-    "ilp, rank": Case(lambda: sqlrl.ILP(command="rank", clause_length=4, significance=1), load_family, lambda: "Grandmother", 3),
+    "ilp, rank": Case(
+        lambda: sqlrl.ILP(command="rank", clause_length=4, significance=1), load_family, lambda: "Grandmother", 3
+    ),
     "msl": Case(lambda: sqlrl.MSL(literal_cost=0.01, max_literals=3), load_people, lambda: None, 10),
     "transfer": Case(
         lambda: sqlrl.Transfer(mapping={"Smoker": "Smokes", "Cough": "Coughs"}),
