@@ -133,6 +133,9 @@ def interval(rule: Implies, cases: list[dict[str, str]], held: int) -> tuple[flo
     return wilson(held, len(cases), len(cases) ** 2 / sum(n * n for n in sizes))
 
 
+EVERY = [(n, c) for n, kinds in PREDICATES.items() for c in product(*(TYPES[kind] for kind in kinds))]
+WORLDS = [frozenset(EVERY[i] for i in np.flatnonzero(kept)) for kept in np.random.default_rng(5).random((50, len(EVERY))) < 0.5]  # fmt: skip
+
 # ---- random data and rules -----------------------------------------------------------------------------
 
 
@@ -177,8 +180,12 @@ def implications(draw: st.DrawFn) -> Implies:
 
 @st.composite
 def data(draw: st.DrawFn) -> frozenset[Fact]:
-    every = [(n, c) for n, kinds in PREDICATES.items() for c in product(*(TYPES[kind] for kind in kinds))]
-    return frozenset(draw(st.sets(st.sampled_from(every), max_size=len(every))))
+    return frozenset(draw(st.sets(st.sampled_from(EVERY), max_size=len(EVERY))))
+
+
+def whole(rule: Implies, facts: frozenset[Fact]) -> bool:
+    """Return whether a rule holds for all bindings."""
+    return all(holds(rule, row, facts) for row in bindings(free(rule)))
 
 
 def loaded(facts: frozenset[Fact], opened: str = "", absent: str = "") -> sqlrl.Database:
@@ -216,8 +223,12 @@ def test_numbers_and_violating_rows_are_those_of_enumeration(
             held = want.applies - len(want.violations)
             assert row["confidence"] == (held / want.applies if want.applies else None)
             assert between(row) == want.interval, row["text"]
-            assert row["base_rate"] == want.base[0] / want.base[1]
-            lifted = want.applies and want.base[0]
+            # What is true of all data, or of none, says nothing of its head.
+            empty = "whatever the data are" in row["verdict"]
+            if empty:
+                assert len({whole(rule, world) for world in WORLDS}) == 1, row["text"]
+            assert row["base_rate"] == (None if empty else want.base[0] / want.base[1])
+            lifted = want.applies and want.base[0] and not empty
             assert row["lift"] == (pytest.approx(row["confidence"] / row["base_rate"]) if lifted else None)
             assert row["pca_confidence"] == (held / want.known if want.known else None), row["text"]
             names = sorted(free(rule))
@@ -332,7 +343,10 @@ def test_what_has_no_label_is_no_case(
                 assert any(isinstance(part, Or) for part in subformulas(rule)), row["text"]
             heads = [known(rule.right, each, facts, unknown) for each in bindings(free(rule.right))]
             sure = [value for value in heads if value is not None]
-            assert row["base_rate"] == (sum(sure) / len(sure) if sure else None)
+            empty = "whatever the data are" in row["verdict"]
+            if empty:
+                assert len({whole(rule, world) for world in WORLDS}) == 1, row["text"]
+            assert row["base_rate"] == (sum(sure) / len(sure) if sure and not empty else None)
             said = re.search(r"(\d+) (more )?(cases?) (has|have) no label", row["verdict"])
             assert int(said[1] if said else 0) == bare, row["verdict"]
             names = sorted(free(rule))
