@@ -294,14 +294,14 @@ def stated_model(program: Program) -> Model:
         id(bound.rule): prod(program.layout.types[kind].size for kind in _unmentioned(bound).values())
         for bound in program.features
     }
-    return program.model.with_rules(
-        tuple(
-            rule
-            if rule.weight is None or times.get(id(rule), 1) == 1
-            else replace(rule, weight=rule.weight * times[id(rule)])
-            for rule in program.model.rules
-        )
+    rules = tuple(
+        rule
+        if rule.weight is None or times.get(id(rule), 1) == 1
+        else replace(rule, weight=rule.weight * times[id(rule)])
+        for rule in program.model.rules
     )
+    # They say what they said, so that runs of the model are found by it.
+    return replace(program.model, rules=rules)
 
 
 # ---- names of atoms and ground clauses ---------------------------------------------------------------

@@ -334,7 +334,7 @@ class Program:
         """Add rules and return how many clauses these have, with the next ids; new templates have none before `expand`."""
         # Rules that are refused, as by `bind_program`, leave the program as it was.
         bound, before, first = self._binder.bind(rules), self.clause_count, len(self.features)
-        self.model = self.model.with_rules((*self.model.rules, *bound.rules))
+        self.model = replace(self.model, rules=(*self.model.rules, *bound.rules))
         self.owners += tuple(self._given + place for place in bound.owners)
         self._given += len(rules)
         self.features += bound.features

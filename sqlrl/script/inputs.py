@@ -165,7 +165,9 @@ class Inputs:
             return
         short = ".".join(part for part in (catalog, schema, name) if part)
         thing = (TABLE, self.names.plain(TABLE, ".".join(quoted(part) for part in (catalog, schema, name) if part)))
-        view = None if thing in self._past else self.states.view_query(catalog, schema, name)
+        # The view of an object of Python's says nothing of its rows, which are read themselves.
+        rows = catalog in ("", "temp") and name.lower() in self.engine.registered
+        view = None if rows or thing in self._past else self.states.view_query(catalog, schema, name)
         if view is None:
             table = exp.table_(name, db=schema or None, catalog=catalog or None, quoted=True)
             self.read.add(thing)

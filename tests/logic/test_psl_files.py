@@ -412,7 +412,7 @@ def saved(**changes: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (saved(version=5), "the model has version 5, and this sqlrl reads up to 4: upgrade sqlrl"),
+        (saved(version=6), "the model has version 6, and this sqlrl reads up to 5: upgrade sqlrl"),
         (saved(version=2), "does not fit its schema at $.version"),
         (saved(learned=True), "does not fit its schema at $.learned"),
         (saved(types={"t": ["a"]}), "does not fit its schema at $.types"),
