@@ -92,8 +92,14 @@ class Store:
 
     @contextmanager
     def verb(self) -> Iterator[None]:
+        """Refuse macros that stand for functions of DuckDB's, and take the records as they are when they are first read in this context."""
+        with self.engine.turn, self.engine.without_macros(), self.read_once():
+            yield
+
+    @contextmanager
+    def read_once(self) -> Iterator[None]:
         """Take the records as they are when they are first read in this context; one within another is part of it."""
-        with self.engine.turn, self.engine.without_macros():
+        with self.engine.turn:
             self._verbs += 1
             try:
                 yield

@@ -176,7 +176,7 @@ class _Script:
         start = time.perf_counter()
         plain = self._runner(tokens)
         # What is recorded is read once for all that the entry says, not again for each predicate.
-        with self.db.advanced.catalog.store.verb():
+        with self.db.advanced.catalog.store.read_once():
             entry = self.journal.entry(tokens, statement)
         if (before := self.journal.printed(tokens, entry)) is not None:
             return Done(line, tokens.text, f"{before} (had finished before)", 0.0, skipped=True)
