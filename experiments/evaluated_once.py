@@ -137,6 +137,7 @@ class _Source:
         self.truth: BoolArray = np.array([label[k] for k in self._inside.tolist()], dtype=np.bool_)
         self.atoms: IntArray = all_atoms.atoms[self._inside]
         self.arguments: IntArray = all_atoms.arguments[self._inside]
+        self.examples: IntArray = all_atoms.examples[self._inside]
         self.predicates = all_atoms.predicates
         self._new, self.known = set[Component](), set[Component]()
 
