@@ -178,6 +178,8 @@ class Inputs:
             raise InputError("what the statement reads cannot be told")
         yield f"{short} {hashlib.sha256(view.encode()).hexdigest()[:16]}"
         [tokens] = ScriptText(view).statements()
+        for variable in asked_variables(tokens):
+            yield f"${variable} {self.context.variable(variable, 0, missing=None)!r}"
         start = next(i for i in range(len(tokens.tokens)) if tokens.word(i) == "AS") + 1
         found = self.engine.inputs(tokens.slice(start, len(tokens.tokens)))
         if not found.complete:
@@ -218,6 +220,15 @@ class Inputs:
             for _, kind in sorted(store.types().items())
             if kind.type in used
         )
+
+
+def asked_variables(tokens: Tokens) -> dict[str, int]:
+    """Return the variables that a text asks for by getvariable('name'), with their places."""
+    return {
+        tokens.tokens[i + 2].text: tokens.tokens[i].start
+        for i in range(len(tokens.tokens) - 2)
+        if tokens.word(i) == "GETVARIABLE" and tokens.kind(i + 2) in QUOTED and tokens.kind(i + 3) is TokenType.R_PAREN
+    }
 
 
 def _with_common_tables(tokens: Tokens, first: int, last: int) -> str:

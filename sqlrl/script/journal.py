@@ -14,11 +14,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from sqlglot import TokenType, exp
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from sqlrl.errors import ScriptError, SqlrlError
+from sqlrl.paths import is_file
 from sqlrl.script import script_log
 from sqlrl.script.effects import (
     DEFINED,
@@ -34,10 +36,10 @@ from sqlrl.script.effects import (
     PlainNames,
     Thing,
 )
-from sqlrl.script.inputs import Inputs
+from sqlrl.script.inputs import Inputs, asked_variables
 from sqlrl.script.script_log import Row
 from sqlrl.script.settings import Context
-from sqlrl.script.source import QUOTED, Tokens
+from sqlrl.script.source import Tokens
 from sqlrl.script.statements import Plain, Statement, variables_between
 from sqlrl.script.states import States
 
@@ -75,6 +77,8 @@ class Journal:
         self.active = engine.writable and engine.path != ":memory:"
         self._script = script
         self._place = -1
+        path = context.source.path
+        self._path = str(Path(path).resolve()) if is_file(path) else path
         self._states = States(context)
         # By the place of a statement in the script, that which it did in an earlier run, if later ones led from there to what is there now.
         self._done: dict[int, Row] = {}
@@ -103,10 +107,17 @@ class Journal:
         self._names: list[PlainNames] = []
         self._effects: list[Effect | None] = []
         self._copies: list[int] = []
+        # Texts of the statements before each one that say what plain names, operators and prepared statements mean to it.
+        self._sessions: list[str] = []
+        said: list[str] = []
         begun: int | None = None
         seen = Counter[str]()
         for i, (tokens, statement) in enumerate(self._script):
             self._names.append(names)
+            asked = [text for text in said if tokens.word(0) == "EXECUTE" or not text.startswith(_PREPARED)]
+            self._sessions.append(hashlib.sha256("\0".join(asked).encode()).hexdigest()[:16] if asked else "")
+            if isinstance(statement, Plain) and _says_what_follows_means(tokens):
+                said.append(tokens.text if tokens.word(0) != "PREPARE" else f"{_PREPARED}{tokens.text}")
             try:
                 self._effects.append(reader.effect(tokens, statement, names))
             except ScriptError:
@@ -149,7 +160,8 @@ class Journal:
         """Read what earlier runs did, and find out which of them this one goes on with."""
         whole = "\0".join(tokens.text for tokens, _ in self._script)
         self._mark = hashlib.sha256(whole.encode()).hexdigest()[:16]
-        rows = script_log.read(self._store, self.context.source.path)
+        # The same file has many names, and the same text may stand in several files.
+        rows = script_log.read(self._store, {self._path, self.context.source.path}, self._mark)
         self._number = max([row.number for row in rows], default=-1)
         same = [row for row in rows if row.script == self._mark]
         texts = {tokens.text for tokens, _ in self._script}
@@ -176,7 +188,9 @@ class Journal:
             return None
         last = len(tokens.tokens)
         variables = {name: self.context.variable(name, at) for name, at in variables_between(tokens, 0, last).items()}
-        variables |= {name: self.context.variable(name, at, missing=None) for name, at in _variables(tokens).items()}
+        variables |= {
+            name: self.context.variable(name, at, missing=None) for name, at in asked_variables(tokens).items()
+        }
         before = self._seen(effect)
         reading = Inputs(self.context, self._states, self._names[self._place], self._then, self._past)
         inputs = reading.fingerprint(tokens, statement, variables, effect, own=effect.thing in before)
@@ -189,9 +203,10 @@ class Journal:
         ahead = tuple(" ".join(thing) for thing in sorted(read) if self._is_ahead(thing))
         self._number += 1
         row = Row(
-            self.context.source.path, self.context.source.place(tokens.start)[0], *effect.shown, tokens.text,
+            self._path, self.context.source.place(tokens.start)[0], *effect.shown, tokens.text,
             json.dumps(variables, default=str, sort_keys=True), inputs, before, run=self._run, script=self._mark, number=self._number,
             place=self._copies[self._place], makes=not effect.follows and effect.thing is not None,
+            session=self._sessions[self._place],
         )  # fmt: skip
         return Entry(effect, row, ahead, passes)
 
@@ -226,7 +241,7 @@ class Journal:
 
     def _is_same(self, entry: Entry, done: Row) -> bool:
         """Whether a statement reads what it read; where that cannot be told, whether it need not or may not run again."""
-        if entry.row.variables != done.variables:
+        if entry.row.variables != done.variables or done.session not in (None, entry.row.session):
             return False
         if entry.row.inputs is not None or done.inputs is not None:
             return entry.row.inputs == done.inputs
@@ -448,10 +463,19 @@ class Journal:
         return {thing: self._states.of(thing) for thing in found}
 
 
-def _variables(tokens: Tokens) -> dict[str, int]:
-    """Return the variables that a statement asks for by getvariable('name')."""
-    return {
-        tokens.tokens[i + 2].text: tokens.tokens[i].start
-        for i in range(len(tokens.tokens) - 2)
-        if tokens.word(i) == "GETVARIABLE" and tokens.kind(i + 2) in QUOTED and tokens.kind(i + 3) is TokenType.R_PAREN
-    }
+_PREPARED = "PREPARE "
+"""Begins what is said to EXECUTE alone."""
+
+_HARMLESS = frozenset({
+    "threads", "worker_threads", "external_threads", "memory_limit", "max_memory", "temp_directory", "max_temp_directory_size", "variable",
+    "enable_progress_bar", "enable_progress_bar_print", "progress_bar_time", "enable_profiling", "profiling_mode", "profile_output",
+})  # fmt: skip
+"""Settings by which no rows change; variables are inputs of the statements that ask for them."""
+
+
+def _says_what_follows_means(tokens: Tokens) -> bool:
+    """Whether rows of later statements may follow from this one, though they do not name what it changes."""
+    word = tokens.word(0)
+    at = 2 if tokens.word(1) in ("SESSION", "GLOBAL", "LOCAL") else 1
+    setting = tokens.tokens[at].text.casefold() if at < len(tokens.tokens) else ""
+    return word in ("USE", "PREPARE", "DEALLOCATE") or (word in ("SET", "RESET", "PRAGMA") and setting not in _HARMLESS)

@@ -45,6 +45,8 @@ class Row:
     number: int = -1  # counts the rows
     place: int | None = None  # how many statements of the same text stand before it in the script
     makes: bool = False  # whether what it left does not follow from what was there
+    # A fingerprint of the statements of the session that stood before it and on which its meaning rests, None where an earlier version wrote the row.
+    session: str | None = None
 
     @property
     def changed(self) -> States:
@@ -62,7 +64,7 @@ class Row:
         }  # fmt: skip
 
 
-_TOLD = {"run": str, "script": str, "number": int, "place": int, "makes": bool}
+_TOLD = {"run": str, "script": str, "number": int, "place": int, "makes": bool, "session": str}
 """What a row says of the run and of the place of its statement, as JSON beside the fingerprint of its inputs."""
 
 
@@ -91,9 +93,11 @@ def forget_begun(store: Store, row: Row) -> None:
     store.engine.execute(exp.Delete(this=store.table(_TABLE), where=exp.Where(this=begun)), step=_STEP)
 
 
-def read(store: Store, path: str) -> list[Row]:
-    """Return the rows of a script, the oldest first."""
-    query = exp.select("*").from_(store.table(_TABLE)).where(column("script").eq(exp.convert(path)))
+def read(store: Store, paths: Iterable[str], script: str) -> list[Row]:
+    """Return the rows of a script by any of its paths, or of one with the same text whatever its path is; the oldest first."""
+    same_path = exp.or_(*(column("script").eq(exp.convert(path)) for path in paths))
+    same_text = exp.func("contains", column("inputs"), exp.convert(f'"script": {json.dumps(script)}'))
+    query = exp.select("*").from_(store.table(_TABLE)).where(exp.or_(same_path, same_text))
     rows = store.rows(query.order_by(column("finished")), "look for what has finished")
     return sorted(map(_read, rows), key=lambda row: row.number)
 

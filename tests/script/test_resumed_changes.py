@@ -315,6 +315,57 @@ def test_a_variable_is_not_set_by_what_came_later(disk: Disk) -> None:
             run_script(db, script.replace("count(*)", "count(*) + 1"), path="s.sql", resume=True)
 
 
+MEANINGS = {
+    "an order of rows": (
+        "SET default_order = '{}';\nCREATE OR REPLACE TABLE t AS SELECT a FROM range(3) r(a) ORDER BY a LIMIT 1;\nINSERT INTO t SELECT 5",
+        "asc", "desc", [(2,), (5,)],
+    ),
+    "a place of plain names": (
+        ("CREATE SCHEMA IF NOT EXISTS one;\nCREATE SCHEMA IF NOT EXISTS two;\nUSE {};\nCREATE TABLE IF NOT EXISTS t AS SELECT 1 AS a;\nUSE main;\n"
+        "CREATE OR REPLACE VIEW shown AS FROM {}.t"),
+        "one", "two", [(1,)],
+    ),
+    "a variable in a view of a view": (
+        ("SET VARIABLE size = {};\nCREATE OR REPLACE VIEW v AS SELECT getvariable('size') + 1 AS a;\nCREATE OR REPLACE VIEW w AS FROM v;\n"
+        "CREATE OR REPLACE TABLE t AS FROM w"),
+        "6", "8", [(9,)],
+    ),
+    "what changes no rows": ("SET memory_limit = '{}';\nCREATE TABLE t AS SELECT 3 AS a;\nINSERT INTO t VALUES (4)", "1GB", "2GB", [(3,), (4,)]),
+}  # fmt: skip
+"""Scripts, what is edited in them, and the rows at their end."""
+
+
+@pytest.mark.parametrize("name", MEANINGS)
+def test_what_is_edited_before_a_statement_is_a_part_of_it(name: str, disk: Disk) -> None:
+    script, one, two, rows = MEANINGS[name]
+    run(script.replace("{}", one))
+    run(script.replace("{}", two), resume=True)
+    with sqlrl.connect(FILE) as db:
+        assert db.sql("FROM shown" if "shown" in script else "FROM t").fetchall() == rows
+
+
+def test_a_prepared_statement_that_is_edited_does_not_count_as_run(disk: Disk) -> None:
+    script = f"{MADE};\nPREPARE p AS {{}};\nEXECUTE p(1)"
+    run(script.format("INSERT INTO t VALUES ($1 + 4)"))
+    with pytest.raises(ScriptError, match=r":3:1: "):
+        run(script.format("UPDATE t SET a = $1"), resume=True)
+
+
+def test_a_script_is_the_same_by_any_of_its_names(disk: Disk) -> None:
+    text = "CREATE TABLE IF NOT EXISTS t (a INT);\nINSERT INTO t VALUES (7)"
+    Path("inner").mkdir()
+    files = [Path("s.sql"), Path("inner") / "copy.sql"]
+    for path in files:
+        path.write_text(text, encoding="utf-8")
+    with sqlrl.connect(FILE) as db:
+        for given in (*files, Path("inner/../s.sql"), Path("s.sql").absolute(), text):
+            db.run(given, resume=True)
+            assert db.sql("FROM t").fetchall() == [(7,)], given
+        files[0].write_text(f"{text};\nINSERT INTO t VALUES (8)", encoding="utf-8")
+        db.run(Path("inner/../s.sql"), resume=True)
+        assert db.sql("FROM t").fetchall() == [(7,), (8,)]
+
+
 @pytest.mark.parametrize("make", [MADE, T])
 def test_what_somebody_else_changed_is_not_changed_again(make: str, disk: Disk) -> None:
     script = f"{make};\nINSERT INTO t VALUES (2)"

@@ -64,7 +64,9 @@ def subsumes(general: Clause, special: Clause) -> bool:
 
 @given(st.lists(clauses(), min_size=2, max_size=5))
 def test_implied_pairs_are_those_of_all_substitutions(found: list[Clause]) -> None:
-    pairs = {(pair.kind, pair.first, pair.second) for pair in implied_pairs({i: [clause] for i, clause in enumerate(found)})}
+    pairs = {
+        (pair.kind, pair.first, pair.second) for pair in implied_pairs({i: [clause] for i, clause in enumerate(found)})
+    }
     expected = set()
     for i, j in permutations(range(len(found)), 2):
         if subsumes(found[i], found[j]):
