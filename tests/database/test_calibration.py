@@ -30,6 +30,11 @@ LEARNERS: dict[str, tuple[Callable[[], Any], bool]] = {
     "PseudoLikelihood": (sqlrl.PseudoLikelihood, False),
     "ContrastiveDivergence": (sqlrl.baselines.ContrastiveDivergence, False),
 }
+FITTED = [
+    # What a learner is decides, which a test here says of all; each is fitted in the slow tier.
+    pytest.param(n, marks=[] if n in ("AdaGrad", "MaxMargin", "Likelihood") else [pytest.mark.slow])
+    for n in LEARNERS
+]
 
 
 def documents() -> sqlrl.Database:
@@ -44,14 +49,7 @@ def test_learners_whose_weights_rank() -> None:
     assert {name for name, (_, ranks) in LEARNERS.items() if ranks} == set(RANKING) & LEARNERS.keys()
 
 
-@pytest.mark.parametrize(
-    "name",
-    # What a learner is, which all say above, decides; each is fitted once in the slow tier.
-    [
-        pytest.param(n, marks=[] if n in ("AdaGrad", "MaxMargin", "Likelihood") else [pytest.mark.slow])
-        for n in LEARNERS
-    ],
-)
+@pytest.mark.parametrize("name", FITTED)
 def test_probabilities_of_ranking_weights_are_told_of_once(name: str) -> None:
     make, ranks = LEARNERS[name]
     db = documents()
@@ -86,7 +84,7 @@ def told_by(call: Callable[[], object]) -> list[str]:
     return [str(each.message) for each in caught if issubclass(each.category, CalibrationWarning)]
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", FITTED)
 def test_views_and_files_keep_that_weights_rank_worlds(name: str, tmp_path: Path) -> None:
     make, ranks = LEARNERS[name]
     db = documents()

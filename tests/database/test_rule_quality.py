@@ -702,7 +702,8 @@ EXAMPLES: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("kind", sorted(EXAMPLES))
-@pytest.mark.parametrize("own", [True, False])
+# Each case loads and diagnoses a database of its own.
+@pytest.mark.parametrize("own", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("chosen", [None, ["d1"], ["d2", "it's"], "select 'it''s'"])
 def test_violating_rows_are_those_of_chosen_examples(kind: str, own: bool, chosen: Any) -> None:
     rows = [(d, f"{d}{i}" if own else f"w{i}") for d in ("d1", "d2", "it's") for i in range(4)]

@@ -66,7 +66,7 @@ def by_likelihood(*strengths: float) -> Callable[[random.Random], int]:
         pytest.param(by_osl, 6, 6, marks=pytest.mark.slow),
         pytest.param(by_soft_structure("gls"), 4, 6, marks=pytest.mark.slow),
         pytest.param(by_soft_structure("ppll"), 4, 6, marks=pytest.mark.slow),
-        (by_likelihood(1.0), 6, 6),
+        pytest.param(by_likelihood(1.0), 6, 6, marks=pytest.mark.slow),
         (by_likelihood(0.1, 1.0, 10.0, 100.0), 0, 3),
     ],
     ids=["osl", "gls", "ppll", "one strength", "strengths"],

@@ -64,8 +64,9 @@ def machines(
     ("link", "unit", "depth"),
     [
         ("backward", "machine in Had(machine, ticket)", 2),
-        ("wide", "machine in Ticket(ticket, day, machine)", 2),
-        ("chain", "machine in At(job, machine)", 3),
+        # Each case searches several data sets.
+        pytest.param("wide", "machine in Ticket(ticket, day, machine)", 2, marks=pytest.mark.slow),
+        pytest.param("chain", "machine in At(job, machine)", 3, marks=pytest.mark.slow),
     ],
 )
 def test_rules_about_what_few_constants_have_in_common_are_chance(link: str, unit: str, depth: int) -> None:
@@ -307,6 +308,7 @@ def test_a_run_goes_on_with_the_groups_that_it_began_with() -> None:
             sqlrl.ILP(**RANK).fit(db, "Urgent", groups=other, resume=1)
 
 
+@pytest.mark.slow  # It searches three times.
 def test_a_run_that_began_when_each_atom_counted_alone_goes_on_so() -> None:
     """Takes more than a second: two searches. What such a run keeps is what an earlier version kept."""
     db = machines(3)
