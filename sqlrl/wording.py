@@ -58,15 +58,14 @@ def in_bytes(size: int) -> str:
 def both_in_bytes(size: int, other: int) -> tuple[str, str]:
     """Return two sizes of memory in as many digits as show that they differ, where they do."""
     found = in_bytes(size), in_bytes(other)
-    apart = found[0] != found[1]
-    if apart and found[0].split()[1] != found[1].split()[1]:
-        # 1,000 kB and 1.0 MB are the same to two digits.
-        apart = 10 * max(size, other) > 11 * min(size, other)
+    (first, unit), (second, other_unit) = (each.replace(",", "").split() for each in found)
+    # 1 MB and 1.0 MB are the same, and 1,000 kB and 1.0 MB are so to two digits.
+    apart = float(first) != float(second) if unit == other_unit else 10 * max(size, other) > 11 * min(size, other)
     if apart or size == other:
         return found
-    unit = min((len(str(min(size, other))) - 1) // 3, len(_UNITS) - 1)
-    for digits in range(1, 3 * unit):
-        one, two = (f"{each / 1000**unit:,.{digits}f} {_UNITS[unit]}" for each in (size, other))
+    power = min((len(str(min(size, other))) - 1) // 3, len(_UNITS) - 1)
+    for digits in range(1, 3 * power):
+        one, two = (f"{each / 1000**power:,.{digits}f} {_UNITS[power]}" for each in (size, other))
         if one != two:
             return one, two
     return f"{size:,} bytes", f"{other:,} bytes"

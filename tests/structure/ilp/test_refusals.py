@@ -101,4 +101,5 @@ def test_sizes_that_are_far_apart_have_two_digits() -> None:
     assert both_in_bytes(499_600_000, 500_400_000) == ("499.6 MB", "500.4 MB")
     assert both_in_bytes(500_000_085, 500_000_000) == ("500.0001 MB", "500.0000 MB")
     assert both_in_bytes(2_600_000_000, 500_000_000) == ("2.6 GB", "500 MB")
+    assert both_in_bytes(10**6, 10**6 + 1) == ("1,000,000 bytes", "1,000,001 bytes")
     assert both_in_bytes(7, 7) == ("7 bytes", "7 bytes")
