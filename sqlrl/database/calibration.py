@@ -23,20 +23,20 @@ def ranking_learner(session: Session, model: Model | SoftModel) -> tuple[str, in
 
 def warn_of_ranking_weights(session: Session, model: Model | SoftModel) -> None:
     """Warn once of a model that such a learner learned, whose probabilities are asked for."""
-    use = Phrase("db.predict")
     _warn(
-        session, model, "its probabilities are not calibrated",
-        f"{Phrase('learn its weights with Likelihood')} for probabilities, or use the most probable world, {use}",
-    )  # fmt: skip
+        session,
+        model,
+        "its probabilities are not calibrated",
+        f", or use the most probable world, {Phrase('db.predict')}",
+    )
 
 
 def warn_of_ranking_view(session: Session, model: Model) -> str:
     """Warn once of a model that such a learner learned, which is written as a view; return the learner, empty for other weights."""
-    remedy = f"{Phrase('learn its weights with Likelihood')} for probabilities"
-    return _warn(session, model, "what the view calls probability is not calibrated", remedy)
+    return _warn(session, model, "what the view calls probability is not calibrated")
 
 
-def _warn(session: Session, model: Model | SoftModel, consequence: str, remedy: str) -> str:
+def _warn(session: Session, model: Model | SoftModel, consequence: str, otherwise: str = "") -> str:
     learner, run = ranking_learner(session, model)
     key = ("ranking", consequence, model.rules)
     if learner and key not in session.warned:
@@ -44,7 +44,7 @@ def _warn(session: Session, model: Model | SoftModel, consequence: str, remedy: 
         of_run = "" if run is None else f" (run {run})"
         warn(
             f"the weights of this model are those of {learner}{of_run}, which {RANKS}: {consequence}, and may all be on one side of 0.5 where the "
-            f"most probable world is right; {remedy}",
+            f"most probable world is right; {Phrase('learn its weights with Likelihood')} for probabilities{otherwise}",
             CalibrationWarning,
         )
     return learner

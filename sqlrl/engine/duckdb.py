@@ -306,7 +306,7 @@ class DuckDBEngine:
     @contextmanager
     def _watched(self, sql: str) -> Iterator[set[str]]:
         """Give the kinds of the user's statements that run in the context, which may make no macro that changes what SQL of sqlrl's means."""
-        kinds = {kind_of(each) for each in self._connection.extract_statements(sql)}
+        kinds = set(self._kinds(sql))
         if kinds <= _DATA:
             # Views of sqlrl's are SQL, too.
             if self.doubtful and re.search(rf"\b{self.schema}\b", sql, re.IGNORECASE):
@@ -368,10 +368,14 @@ class DuckDBEngine:
         """Return the kind of a statement of the user's by DuckDB's parser, such as INSERT; "" of a text that it cannot read."""
         try:
             with self.turn:
-                kinds = [kind_of(each) for each in self._connection.extract_statements(sql)]
+                kinds = self._kinds(sql)
         except _FAILURES:
             return ""
         return kinds[0] if len(kinds) == 1 else "MULTI" if kinds else ""
+
+    def _kinds(self, sql: str) -> list[str]:
+        """Return the kind of each statement of a text."""
+        return [kind_of(each) for each in self._connection.extract_statements(sql)]
 
     def _with_place(self, error: Exception, sql: str, parameters: Mapping[str, Any] | None) -> Exception:
         """Return why a query cannot be bound with the place in it, which only `execute` tells; it fails there for the same reason."""

@@ -109,15 +109,15 @@ class Journal:
         self._copies: list[int] = []
         # Texts of the statements before each one that say what plain names, operators and prepared statements mean to it.
         self._sessions: list[str] = []
-        said: list[str] = []
+        said: list[tuple[str, str]] = []
         begun: int | None = None
         seen = Counter[str]()
         for i, (tokens, statement) in enumerate(self._script):
             self._names.append(names)
-            asked = [text for text in said if tokens.word(0) == "EXECUTE" or not text.startswith(_PREPARED)]
+            asked = [text for word, text in said if word not in _PREPARING or tokens.word(0) == "EXECUTE"]
             self._sessions.append(hashlib.sha256("\0".join(asked).encode()).hexdigest()[:16] if asked else "")
             if isinstance(statement, Plain) and _says_what_follows_means(tokens):
-                said.append(tokens.text if tokens.word(0) != "PREPARE" else f"{_PREPARED}{tokens.text}")
+                said.append((tokens.word(0), tokens.text))
             try:
                 self._effects.append(reader.effect(tokens, statement, names))
             except ScriptError:
@@ -463,8 +463,8 @@ class Journal:
         return {thing: self._states.of(thing) for thing in found}
 
 
-_PREPARED = "PREPARE "
-"""Begins what is said to EXECUTE alone."""
+_PREPARING = ("PREPARE", "DEALLOCATE")
+"""Begin what EXECUTE alone rests on."""
 
 _HARMLESS = frozenset({
     "threads", "worker_threads", "external_threads", "memory_limit", "max_memory", "temp_directory", "max_temp_directory_size", "variable",
@@ -478,4 +478,4 @@ def _says_what_follows_means(tokens: Tokens) -> bool:
     word = tokens.word(0)
     at = 2 if tokens.word(1) in ("SESSION", "GLOBAL", "LOCAL") else 1
     setting = tokens.tokens[at].text.casefold() if at < len(tokens.tokens) else ""
-    return word in ("USE", "PREPARE", "DEALLOCATE") or (word in ("SET", "RESET", "PRAGMA") and setting not in _HARMLESS)
+    return word in ("USE", *_PREPARING) or (word in ("SET", "RESET", "PRAGMA") and setting not in _HARMLESS)

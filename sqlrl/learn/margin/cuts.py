@@ -43,6 +43,11 @@ def best_multiple(value: float, square: float, most: float) -> float:
     return t * (value - 0.5 * t * square)
 
 
+def penalty_of(weights: FloatArray, penalty: Penalty) -> float:
+    """Return half the squared norm of weights, or their 1-norm."""
+    return float(np.abs(weights).sum()) if penalty == "l1" else 0.5 * float(weights @ weights)
+
+
 HALF = 0.5
 """Part of the penalty, at most, that pays for what rounding leaves of a bound on the slack."""
 

@@ -15,7 +15,7 @@ from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.learn.convergence import warn_unconverged
-from sqlrl.learn.margin.cuts import Loss, Penalty, Separation
+from sqlrl.learn.margin.cuts import Loss, Penalty, Separation, penalty_of
 from sqlrl.learn.parameters import Above, Option, Whole, listed
 from sqlrl.training.records import TUNING_SCHEMA, Iteration, Report, share_of_fall
 from sqlrl.wording import counted
@@ -277,16 +277,13 @@ class MaxMargin(WholeEstimator):
             if not one.converged:
                 strength = Parameter("strength", Written(f"{self._strengths()[price]:g}"))
                 warn_unconverged(f"MaxMargin with {strength}", one.state.iteration, self._off(one), self._remedy())
-            elif one.state.gap > stopping.polished(price, 1, own := self._penalty(one.weights)):
+            elif one.state.gap > stopping.polished(price, 1, own := penalty_of(one.weights, self.penalty)):
                 strength = Parameter("strength", Written(f"{self._strengths()[price]:g}"))
                 warn(
                     f"MaxMargin with {strength}: {self._off(one)}. The penalty of the weights is only {own:.3g} of it, so that they may be "
                     f"far from the best ones. Slack that no weights avoid makes up the rest: raise strength, or lower {Parameter('epsilon', self.epsilon)}",
                     ConvergenceWarning,
                 )
-
-    def _penalty(self, weights: FloatArray) -> float:
-        return 0.5 * float(weights @ weights) if self.penalty == "l2" else float(np.abs(weights).sum())
 
     def _off(self, one: Trained) -> str:
         """Say how far an objective may be from the least one."""

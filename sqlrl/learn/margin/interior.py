@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 
 from sqlrl.ground.network import FloatArray, Indices
 from sqlrl.kernels import kernel
-from sqlrl.learn.margin.cuts import ROOM, best_multiple
+from sqlrl.learn.margin.cuts import ROOM, best_multiple, penalty_of
 from sqlrl.learn.margin.joint import JointMargin
 from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.solvers import in_background
@@ -260,7 +260,7 @@ class Interior:
         # Any multipliers give an upper bound, any truths in the polytope a lower one, however exact the solution is.
         weights = slack_price * (joint.offset - joint.features.T @ point.truth)
         prices = point.price[: len(joint.limit)]
-        weights, upper, excess = stretched(joint, weights, prices, whole, lambda v: 0.5 * float(v @ v))
+        weights, upper, excess = stretched(joint, weights, prices, whole, partial(penalty_of, penalty="l2"))
         lower, truth = best.lower, best.truth
         if (found := self._lower(point.truth, whole)) > lower:
             lower, truth = found, point.truth
@@ -355,7 +355,7 @@ class Linear:
             raise UnsolvedError(f"HiGHS did not solve the linear program of {k} truths: {result.message}")
         weights = np.asarray(result.x[:g] - result.x[g : 2 * g], dtype=np.float64)
         multipliers = np.asarray(result.x[2 * g : 2 * g + r], dtype=np.float64)
-        weights, upper, excess = stretched(joint, weights, multipliers, whole, lambda v: float(np.abs(v).sum()))
+        weights, upper, excess = stretched(joint, weights, multipliers, whole, partial(penalty_of, penalty="l1"))
         dual = np.maximum(-np.asarray(result.ineqlin.marginals, dtype=np.float64), 0.0)
         lower, here = (self._lower(dual, each) for each in (whole, slack_price))
         reached = InteriorPoint(weights, upper, lower, excess, 1, here=here)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.learn.margin.cuts import Cuts, best_multiple, where_dearer
+from sqlrl.learn.margin.cuts import Cuts, best_multiple, penalty_of, where_dearer
 from sqlrl.learn.margin.interior import Interior
 from sqlrl.learn.margin.joint import JointMargin
 from sqlrl.solve.result import UnsolvedError
@@ -254,7 +254,7 @@ class SquaredNorm:
 
     def penalty(self, weights: FloatArray) -> float:
         """Return half the squared norm."""
-        return 0.5 * float(weights @ weights)
+        return penalty_of(weights, "l2")
 
     def begin(self, start: FloatArray | None = None) -> None:
         """Forget the bounds: they were those for another C."""
@@ -394,7 +394,7 @@ class AbsoluteNorm:
 
     def penalty(self, weights: FloatArray) -> float:
         """Return the 1-norm."""
-        return float(np.abs(weights).sum())
+        return penalty_of(weights, "l1")
 
     def begin(self, start: FloatArray | None = None) -> None:
         """Forget the value of the centre: it was that for another C. A start is not used: its weights are those of another norm."""

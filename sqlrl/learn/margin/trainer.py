@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.learn.batch.problem import TrainingProblem, fixed_values
-from sqlrl.learn.margin.cuts import Loss, Penalty, Separation, where_dearer
+from sqlrl.learn.margin.cuts import Loss, Penalty, Separation, penalty_of, where_dearer
 from sqlrl.learn.margin.interior import Interior, InteriorPoint, Linear, least_slack
 from sqlrl.learn.margin.joint import group_clauses, is_joint, make_joint
 from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
@@ -44,12 +44,12 @@ class JointTraining:
     ) -> None:
         self.stopping, self.report = stopping, report
         self.examples = len(np.unique(problem.network.example))
-        self._groups, self._norm, self._squared = group_clauses(problem.network), penalty, penalty == "l2"
+        self._groups, self._norm = group_clauses(problem.network), penalty
         size = self._groups.size.astype(np.float64)
         # Equal clauses share their weight W equally: half its squared norm is (W / sqrt(size))^2 / 2.
-        self._scale: FloatArray = np.sqrt(size) if self._squared else np.ones(len(size))
+        self._scale: FloatArray = np.sqrt(size) if penalty == "l2" else np.ones(len(size))
         joint = make_joint(problem, fixed_values(problem, seed=seed), self._groups, self._scale)
-        self._program: Interior | Linear = Interior(joint) if self._squared else Linear(joint)
+        self._program: Interior | Linear = Interior(joint) if penalty == "l2" else Linear(joint)
 
     def train(self, price: float) -> Trained | None:
         """Return the weights where the average slack costs `price`; None where this program differs from the problem."""
@@ -59,7 +59,9 @@ class JointTraining:
             return self.stopping.allowed(price, n, lower)
 
         def polished(lower: float) -> float:
-            return min(allowed(lower), self.stopping.polished(price, n, PENALTY_PART * self._penalty(best.weights)))
+            return min(
+                allowed(lower), self.stopping.polished(price, n, PENALTY_PART * penalty_of(best.weights, self._norm))
+            )
 
         def tell(now: InteriorPoint, bound: float = 0.0) -> None:
             nonlocal steps, best
@@ -97,12 +99,9 @@ class JointTraining:
         state = MarginState(steps, best.upper, best.upper, best.lower)
         return Trained(self._weights(best), state, state.gap <= allowed(best.lower))
 
-    def _penalty(self, weights: FloatArray) -> float:
-        return 0.5 * float(weights @ weights) if self._squared else float(np.abs(weights).sum())
-
     def _weights(self, found: InteriorPoint) -> FloatArray:
         whole, groups = found.weights * self._scale, self._groups
-        return groups.spread(whole) if self._squared else groups.at_first(whole)
+        return groups.spread(whole) if self._norm == "l2" else groups.at_first(whole)
 
 
 @dataclass(frozen=True)
