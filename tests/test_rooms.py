@@ -27,6 +27,7 @@ BELOW = (
     "slips",
     "arguments",
     "arrow",
+    "distinct",
 )
 ROOMS = (
     "logic",

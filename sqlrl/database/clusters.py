@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.database.inferred import Inferred
+from sqlrl.distinct import distinct
 from sqlrl.engine.nodes import column, integer, named, table
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.clauses import argument_names
@@ -84,13 +85,13 @@ def _members(layout: Layout, info: PredicateInfo, example: IntArray, pairs: Pair
     if layout.example_count == 1 and layout.example_type is None and not kind.local:
         ids = np.arange(kind.size - kind.of_rules, dtype=np.int64)
         found.append(np.stack([np.zeros_like(ids), ids], axis=1))
-    return np.unique(np.concatenate(found), axis=0)
+    return distinct(np.concatenate(found).T).rows
 
 
 def _check(prediction: Inferred, info: PredicateInfo, constant: IntArray, cluster: IntArray, links: Pairs) -> None:
     """Refuse a relation that is no equivalence: some pair inside a cluster is not joined, in either order."""
     size = np.bincount(cluster)
-    links = np.unique(np.sort(links[links[:, 0] != links[:, 1]], axis=1), axis=0)
+    links = distinct(np.sort(links[links[:, 0] != links[:, 1]], axis=1).T).rows
     joined = np.bincount(cluster[links[:, 0]], minlength=len(size))
     wrong = np.flatnonzero(joined != size * (size - 1) // 2)
     if not len(wrong):

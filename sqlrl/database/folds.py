@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.sources import open_source
 from sqlrl.database.holdout import Split
+from sqlrl.distinct import distinct
 from sqlrl.engine.nodes import cast, column, conjunction, join, named, star_count, table
 from sqlrl.errors import InputError, Message, Parameter, marked
 from sqlrl.evaluate.identity import NEITHER, TEST, TRAIN, SideArray
@@ -333,8 +334,8 @@ def _of_rows(session: Session, layout: Layout, info: PredicateInfo, rows: pa.Tab
             by_example,
             "both the training and the test part of a fold",
         )
-        kinds, part = np.unique(each, axis=0, return_inverse=True)
-        part, sides = part.reshape(-1), np.ascontiguousarray(kinds.T)
+        kinds = distinct(each.T)
+        part, sides = kinds.inverse, np.ascontiguousarray(kinds.rows.T)
     folds = Folds(
         tuple(names), sides, pa.table({_UNIT: pa.array(unit), "part": pa.array(part, pa.int32())}), by_example
     )

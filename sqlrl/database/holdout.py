@@ -15,6 +15,7 @@ from sqlrl import markup
 from sqlrl.catalog.examples import example_source, waiting_examples
 from sqlrl.catalog.image import PredicateRecord
 from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl.distinct import distinct
 from sqlrl.engine.nodes import column, named, table, union_all
 from sqlrl.errors import CatalogError, InputError, Parameter, Phrase
 from sqlrl.evaluate.holdout import NEITHER, TEST, TRAIN, SideArray, check_fraction, hold_out, hold_out_entities
@@ -215,7 +216,7 @@ def _atoms(
     ranked = [order[kind][_integers(data, f"a{i}")] for i, kind in enumerate(info.types)]
     # What is outside of the block says which block it is.
     keys = [_integers(data, "example"), *(ranked[i] for i in range(arity) if i not in info.block)]
-    unit = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    unit = distinct(keys).inverse
     if types:
         offset = np.cumsum([0, *(len(order[kind]) for kind in types)])
         places = [(i, types.index(kind)) for i, kind in enumerate(info.types) if kind in types]

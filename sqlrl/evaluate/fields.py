@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sqlrl.distinct import distinct
 from sqlrl.errors import InputError
 from sqlrl.evaluate.metrics import Counts
 
@@ -52,8 +53,7 @@ def score_fields(
         if value.dtype.kind not in "iu" and value.size:
             raise InputError(f"`{name}` must be an array of integers, not of {value.dtype}")
     label, guess = (arrays[name].astype(np.bool_) for name in ("truth", "predicted"))
-    _, segment = np.unique(np.stack([keys["example"], keys["field"]], axis=1), axis=0, return_inverse=True)
-    segment = segment.reshape(-1)
+    segment = distinct([keys["example"], keys["field"]]).inverse
     size = int(segment.max(initial=-1)) + 1
     wrong, labelled, guessed = (
         np.bincount(segment[which], minlength=size) > 0 for which in (label != guess, label, guess)

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import typed_names
+from sqlrl.distinct import distinct_values
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, table
 from sqlrl.ground.network import BLOCK, FloatArray, IntArray, Network
@@ -333,7 +334,7 @@ def names_of_types(types: Iterable[str]) -> tuple[str, ...]:
 def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]:
     """Return query atoms as text, by id; helper atoms have no names of their own and show their predicate's."""
     texts: dict[int, str] = {}
-    with program.rows_table(pa.table({"atom": np.unique(atoms)})) as source:
+    with program.rows_table(pa.table({"atom": distinct_values(atoms)})) as source:
         for info in (p for p in program.layout.predicates.values() if p.open):
             query = named_atoms(program.layout, info).select(named(column("atom", "a"), _ID))
             on = exp.EQ(this=column("atom", "w"), expression=column("atom", "a"))

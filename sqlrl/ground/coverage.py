@@ -14,6 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.distinct import distinct
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, table
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError, OverflowEngineError, Parameter
@@ -72,13 +73,10 @@ def distinct_rows(columns: IntArray) -> DistinctKeys:
     """Return the distinct rows of a matrix of shape (n, w). Without columns all rows are equal."""
     n, width = columns.shape
     if width == 0:
+        # One value even if no row has it.
         return DistinctKeys(np.zeros((1, 0), np.int64), np.array([0, n], dtype=np.int64), np.arange(n, dtype=np.int64))
-    order = np.lexsort(columns.T[::-1]).astype(np.int64)
-    ordered = columns[order]
-    new = np.ones(n, bool)
-    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    first = np.flatnonzero(new)
-    return DistinctKeys(ordered[first].astype(np.int64), np.append(first, n).astype(np.int64), order)
+    found = distinct(columns.T)
+    return DistinctKeys(found.rows.astype(np.int64), found.starts, found.order)
 
 
 # ---- bodies as text ----------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.distinct import distinct
 from sqlrl.errors import CountOverflowError, InputError, Parameter
 from sqlrl.ground.counts import check_limit, overflow_named, rule_place
 from sqlrl.ground.limits import DENSITY, GROWTH
@@ -162,8 +163,8 @@ def _added(program: Program, tables: list[pa.Table], degrees: IntArray, exact: B
         np.concatenate([own, *(user if own is clause else own[rows] for user, rows in moved)])
         for own in (clause, example, nodes, factors, edges)
     )
-    keys, place = np.unique(np.stack([clause, example], axis=1), axis=0, return_inverse=True)
-    place = place.reshape(-1)
+    pairs = distinct([clause, example])
+    keys, place = pairs.rows, pairs.inverse
     most = np.zeros(len(keys), np.int64)
     np.maximum.at(most, place, nodes)
     sums = []

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
+from sqlrl.distinct import ascending_order, distinct
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import named, star_count, table
 from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError, Parameter
@@ -104,8 +104,9 @@ def _rows_of(pipeline: Pipeline, each: ShapePlan) -> list[_Rows]:
             clause[here] = batch.column("clause").to_numpy(zero_copy_only=False)
         start += batch.num_rows
     del batches
-    order = _order(clause, columns, constant, pipeline.index.size, pipeline.extent.program.clause_count)
-    columns, constant, multiplicity, clause = columns[order], constant[order], multiplicity[order], clause[order]
+    order = ascending_order([clause, *columns.T, constant])
+    if order is not None:
+        columns, constant, multiplicity, clause = columns[order], constant[order], multiplicity[order], clause[order]
     rows = _summed(columns, np.array([-float(sign) for sign in plan.signs]), constant, multiplicity, clause)
     if plan.has_clause:
         return [rows]
@@ -133,22 +134,6 @@ def _local(index: AtomIndex, batch: pa.RecordBatch, name: str, *, known: bool) -
     here = np.flatnonzero(ids > 0)
     found[here] = index.local(ids[here])
     return found
-
-
-def _order(clause: IntArray, columns: IntArray, constant: FloatArray, atoms: int, clauses: int) -> npt.NDArray[np.intp]:
-    """Return the order by clause, literals and constant; the keys are packed into one number where they fit."""
-    bits, width = int(atoms + 1).bit_length(), columns.shape[1]
-    if width * bits + int(clauses).bit_length() > 62:
-        return np.lexsort((constant, *(columns[:, i] for i in reversed(range(width))), clause))
-    key = clause.copy()
-    for i in range(width):
-        key <<= bits
-        key |= columns[:, i] + 1
-    order = np.argsort(key, kind="stable")
-    sorted_key = key[order]
-    if (sorted_key[1:] == sorted_key[:-1]).any():
-        return np.lexsort((constant, key))
-    return order
 
 
 def _summed(
@@ -323,8 +308,8 @@ class Parts:
             if slot not in self.counted:
                 continue
             (data,) = (data for _, data in found if str(slot) in data.column_names)
-            pairs = np.stack([data.column(x).to_numpy().astype(np.int64) for x in ("binding", str(slot))], axis=1)
-            counts[name] = np.bincount(np.unique(pairs, axis=0)[:, 0], minlength=size)
+            binding, constant = (data.column(x).to_numpy().astype(np.int64) for x in ("binding", str(slot)))
+            counts[name] = np.bincount(binding[distinct([binding, constant]).first], minlength=size)
         return counts
 
 
@@ -334,11 +319,11 @@ def _values(rule: ArithmeticRule, coefficient: Coefficient, counts: dict[str, In
     try:
         if not names:
             return np.full(size, coefficient_value(coefficient, {}))
-        different, place = np.unique(np.stack([counts[name] for name in names], axis=1), axis=0, return_inverse=True)
-        each = [coefficient_value(coefficient, dict(zip(names, row, strict=True))) for row in different.tolist()]
+        different = distinct([counts[name] for name in names])
+        each = [coefficient_value(coefficient, dict(zip(names, row, strict=True))) for row in different.rows.tolist()]
     except RuleError as error:
         raise ModelError(f"{rule.place or rule}: {error}") from None
-    found: FloatArray = np.array(each, dtype=np.float64)[place.ravel()]
+    found: FloatArray = np.array(each, dtype=np.float64)[different.inverse]
     return found
 
 

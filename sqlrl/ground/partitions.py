@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from sqlrl.distinct import distinct
 from sqlrl.errors import CountOverflowError, GroundingLimitError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.logic.shapes import Slot
@@ -162,8 +163,7 @@ def _with_zeros(values: Matrix) -> Matrix:
 def _levels(values: Matrix) -> IntArray:
     """Return a number for each row, equal for equal rows; 0 for the last row, which is all zeros."""
     if isinstance(values, np.ndarray):
-        _, level = np.unique(values[:, 0] if values.shape[1] == 1 else values, axis=0, return_inverse=True)
-        level = level.reshape(-1)
+        level = distinct(values.T).inverse
     else:
         known: dict[bytes, int] = {}
         start = values.indptr
@@ -353,9 +353,7 @@ def _part_count(domain: AtomDomain, given: ClauseTerms, slots: Sequence[int | Sl
         none = np.zeros(len(n), dtype=np.int64)
         return _columned(domain, columns, keys[:, at], n, rows=None, group=none, width=1)
     own = given.parameters[:, numbers]
-    both = np.concatenate([own, keys[:, constants]])
-    _, number = np.unique(both, axis=0, return_inverse=True)
-    number = number.reshape(-1)
+    number = distinct(np.concatenate([own, keys[:, constants]]).T).inverse
     rows, group = number[: len(own)], number[len(own) :]
     return _columned(domain, columns, keys[:, at], n, rows=rows, group=group, width=int(number.max(initial=-1)) + 1)
 
@@ -771,20 +769,7 @@ def _times(a: Matrix, b: Matrix) -> Matrix:
 
 def _classes(keys: Sequence[IntArray], size: int) -> IntArray:
     """Return a number for each place, equal where all keys are, ascending with the keys."""
-    code, width = np.zeros(size, dtype=np.int64), 1
-    if not size:
-        return code
-    for key in keys:
-        ranked, least = key, int(key.min())
-        span = int(key.max()) - least + 1
-        if span > 2**31:
-            ranked, least = np.unique(key, return_inverse=True)[1].reshape(-1), 0
-            span = int(ranked.max()) + 1
-        if width * span >= 2**62:
-            code = np.unique(code, return_inverse=True)[1].reshape(-1)
-            width = int(code.max()) + 1
-        code, width = code * span + (ranked - least), width * span
-    return np.unique(code, return_inverse=True)[1].reshape(-1)
+    return distinct(keys).inverse if keys else np.zeros(size, dtype=np.int64)
 
 
 def _first(number: IntArray) -> tuple[IntArray, IntArray]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.distinct import distinct
 from sqlrl.engine.base import QueryEngine
 from sqlrl.errors import GroundingLimitError, InputError, ModelError, Parameter, UnsupportedError
 from sqlrl.ground.coverage import constant_names
@@ -79,10 +80,9 @@ class LabelledPairs:
             raise InputError(
                 f"targets have arguments of the shape {self.arguments.shape} and {counted(n, 'label')}: expected two constants for each label"
             )
-        key = self.arguments if self.example is None else np.column_stack([self.arguments, self.example])
-        distinct, times = np.unique(key, axis=0, return_counts=True)
-        if len(distinct) < n:
-            pair = tuple(distinct[np.argmax(times > 1)][:2].tolist())
+        found = distinct([*self.arguments.T, *([] if self.example is None else [self.example])])
+        if len(found) < n:
+            pair = tuple(self.arguments[found.first[np.argmax(found.counts > 1)]].tolist())
             raise InputError(f"the pair {pair} is a target twice: give each pair of constants once, with one label")
 
     def __len__(self) -> int:

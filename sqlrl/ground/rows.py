@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sqlrl.distinct import ascending_order
 from sqlrl.errors import CountOverflowError, SqlrlError
 from sqlrl.ground.counts import overflow_named, rule_place
 from sqlrl.ground.network import IntArray
@@ -436,7 +437,7 @@ def by_clause(parts: Sequence[GroundRows]) -> GroundRows:
 
 def _sorted_piece(clause: IntArray, matrix: IntArray, multiplicity: IntArray, merge: bool) -> GroundRows:
     """Sort (and merge) rows of one length."""
-    order = _order(clause, matrix)
+    order = ascending_order([clause, *map(to_codes, matrix.T)])
     if order is not None:
         clause, matrix, multiplicity = _picked(clause, order), matrix[order], _picked(multiplicity, order)
     if merge and len(clause) > 1:
@@ -444,18 +445,3 @@ def _sorted_piece(clause: IntArray, matrix: IntArray, multiplicity: IntArray, me
         first = np.flatnonzero(np.concatenate([[True], new]))
         clause, matrix, multiplicity = _picked(clause, first), matrix[first], np.add.reduceat(multiplicity, first)
     return GroundRows(clause, matrix.ravel(), repeated(matrix.shape[1], len(clause)), multiplicity)
-
-
-def _order(clause: IntArray, matrix: IntArray) -> npt.NDArray[np.intp] | None:
-    """Return the order by clause, then literals; None if they stand in it. Packs the key into one integer where it fits."""
-    if not len(clause):
-        return None
-    columns = [clause, *map(to_codes, matrix.T)]
-    bits = [int(c.max()).bit_length() for c in columns]
-    if sum(bits) > 62:
-        return np.lexsort(tuple(reversed(columns)))
-    key = columns[0].copy()
-    for values, width in zip(columns[1:], bits[1:], strict=True):
-        key <<= width
-        key |= values
-    return None if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")

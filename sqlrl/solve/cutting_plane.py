@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from sqlrl.distinct import distinct
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.conflict import conflict_of
 from sqlrl.solve.counts import counts, open_counts, soft_weights, violation_cost, weighted_score
@@ -284,11 +285,7 @@ def _labels(clause: IntArray, length: IntArray, literals: IntArray, start: IntAr
     groups = 0
     for size in np.unique(length).tolist():
         rows = np.flatnonzero(length == size)
-        _, key = np.unique(clause[rows], return_inverse=True)
-        for place in range(size):
-            column = literals[start[rows] + place]
-            low = int(column.min())
-            _, key = np.unique(key * (int(column.max()) - low + 1) + (column - low), return_inverse=True)
-        label[rows] = groups + key
-        groups += int(key.max(initial=-1)) + 1
+        different = distinct([clause[rows], *(literals[start[rows] + place] for place in range(size))])
+        label[rows] = groups + different.inverse
+        groups += len(different)
     return label

@@ -13,9 +13,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from sqlrl.distinct import distinct_values
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.solve.structure import Sides, StateVariables, Structure, distinct_values, pointers, ragged_ranges
+from sqlrl.solve.structure import Sides, StateVariables, Structure, pointers, ragged_ranges
 
 # ---- elimination, compiled ---------------------------------------------------------------------------
 

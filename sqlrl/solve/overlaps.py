@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from sqlrl.distinct import distinct
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray, Network
 
@@ -29,11 +30,11 @@ class Overlaps:
 
     def __add__(self, other: Overlaps) -> Overlaps:
         """Return the counts over the examples of both."""
-        pairs, place = np.unique(np.concatenate([self.pairs, other.pairs]), axis=0, return_inverse=True)
+        pairs = distinct(np.concatenate([self.pairs, other.pairs]).T)
         added = [np.zeros(len(pairs), np.int64) for _ in range(2)]
         for total, name in zip(added, ("shared", "atoms"), strict=True):
-            np.add.at(total, place.ravel(), np.concatenate([getattr(self, name), getattr(other, name)]))
-        return Overlaps(pairs, added[0], added[1], self.size + other.size, self.reach + other.reach)
+            np.add.at(total, pairs.inverse, np.concatenate([getattr(self, name), getattr(other, name)]))
+        return Overlaps(pairs.rows, added[0], added[1], self.size + other.size, self.reach + other.reach)
 
 
 def overlaps(network: Network, chosen: BoolArray) -> Overlaps:
@@ -80,15 +81,11 @@ def _ground_clauses(network: Network) -> tuple[IntArray, IntArray, int]:
     length = np.diff(network.indptr)
     for size in np.unique(length).tolist():
         rows = np.flatnonzero(length == size)
-        literals = network.literals[network.indptr[rows][:, None] + np.arange(size)]
-        width = 2 * len(network.atoms) + 1
-        number = np.zeros(len(rows), np.int64)
-        for column in range(size):
-            # Literals of a row are in order, so that equal sets are equal rows.
-            number = np.unique(number * width + literals[:, column] + len(network.atoms), return_inverse=True)[1]
-        parts.append(number + first)
+        # Literals of a row are in order, so that equal sets are equal rows.
+        different = distinct([network.literals[network.indptr[rows] + place] for place in range(size)])
+        parts.append(different.inverse + first)
         clauses.append(network.row_clause[rows])
-        first += int(number.max()) + 1
+        first += len(different)
     return np.concatenate(parts), np.concatenate(clauses), first
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from sqlrl.distinct import distinct
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.progress import at_stage
@@ -59,9 +60,7 @@ def find_cliques(weighted: WeightedNetwork, *, hard_only: bool = False) -> Cliqu
     signature = key.copy()
     np.add.at(signature, tail, key[head])
     np.add.at(signature, head, key[tail])
-    _, twins = np.unique(
-        np.stack([nodes.astype(np.uint64) // np.uint64(width), signature]), axis=1, return_inverse=True
-    )
+    twins = distinct([nodes // width, signature]).inverse
     size = np.bincount(twins)
     together = np.flatnonzero(twins[tail] == twins[head])
     pairs = np.bincount(twins[tail[together]], minlength=len(size))

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from sqlrl.distinct import distinct_values
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.kernels import kernel
 
@@ -114,14 +115,6 @@ def grouped(label: IntArray, count: int) -> tuple[IntArray, IntArray]:
     order = np.empty(len(label), dtype=np.int64)
     _by_label(label, start[:-1].copy(), order)
     return start, order
-
-
-def distinct_values(values: IntArray) -> IntArray:
-    """The distinct values, ascending; several times as fast as `np.unique` on large arrays, which hashes them."""
-    ascending = np.sort(values)
-    first = np.ones(len(ascending), dtype=np.bool_)
-    first[1:] = ascending[1:] != ascending[:-1]
-    return ascending[first]
 
 
 def variables_of(network: StructureRows) -> StateVariables:

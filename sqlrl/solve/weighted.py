@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sqlrl.distinct import distinct, distinct_values
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, Indices, IntArray, Network
 from sqlrl.kernels import kernel
 from sqlrl.solve.counts import soft_weights, violated_rows
-from sqlrl.solve.structure import distinct_values, grouped, pointers, ragged_ranges
+from sqlrl.solve.structure import grouped, pointers, ragged_ranges
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -76,31 +77,15 @@ class WeightedNetwork:
         return bool(np.all(true <= 1) and np.all(true[self.block_exact] == 1))
 
 
-def _row_keys(literals: IntArray, start: IntArray, size: int) -> IntArray:
-    # A number for each row of `size` literals, equal for equal rows only; renumbered before it could overflow.
-    key, span = np.zeros(len(start), dtype=np.int64), 1
-    for place in range(size):
-        column = literals[start + place]
-        low = int(column.min())
-        width = int(column.max()) - low + 1
-        if span * width >= 2**62:
-            values, key = np.unique(key, return_inverse=True)
-            span = len(values)
-        key, span = key * width + (column - low), span * width
-    return key
-
-
 def equal_rows(indptr: IntArray, literals: IntArray) -> tuple[IntArray, IntArray]:
     """Return a number for each row, the same for equal literals, ascending by atom, and the first row of each number."""
     length = np.diff(indptr)
     label, first = np.zeros(len(length), dtype=np.int64), np.zeros(0, dtype=np.int64)
     for size in distinct_values(length).tolist():
         rows = np.flatnonzero(length == size)
-        _, index, group = np.unique(
-            _row_keys(literals, indptr[rows], size), return_index=True, return_inverse=True
-        )  # fmt: skip
-        label[rows] = len(first) + group
-        first = np.concatenate([first, rows[index]])
+        different = distinct([literals[indptr[rows] + place] for place in range(size)])
+        label[rows] = len(first) + different.inverse
+        first = np.concatenate([first, rows[different.first]])
     return label, first
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlrl import markup
+from sqlrl.distinct import distinct
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.counts import violated_rows
@@ -63,7 +64,7 @@ class InfeasibleTruth:
         """Both together; a pair that is in both is kept once."""
         clause = np.concatenate([self.clause, other.clause])
         example = np.concatenate([self.example, other.example])
-        _, first = np.unique(np.stack([clause, example]), axis=1, return_index=True)
+        first = distinct([clause, example]).first
         return InfeasibleTruth(clause[first], example[first], np.concatenate([self.count, other.count])[first])
 
     def of(self, examples: IntArray) -> InfeasibleTruth:
@@ -74,8 +75,8 @@ class InfeasibleTruth:
     def describe(self, names: Names) -> str:
         """The clauses with their counts, one a line, those of most examples first; blocks are one line."""
         clauses, inverse = np.unique(np.maximum(self.clause, BLOCKS), return_inverse=True)
-        pairs = np.unique(np.stack([inverse, self.example]), axis=1)
-        examples = np.bincount(pairs[0], minlength=len(clauses))
+        pairs = distinct([inverse, self.example]).first
+        examples = np.bincount(inverse[pairs], minlength=len(clauses))
         order = np.lexsort((clauses, -examples))
         lines = [f"  {self._line(int(clauses[i]), int(examples[i]), inverse == i, names)}" for i in order[:SHOWN]]
         if len(order) > SHOWN:
@@ -129,8 +130,9 @@ def infeasible_truth(network: Network, truth: BoolArray) -> InfeasibleTruth:
     blocks, true = _broken_blocks(network, truth)
     clauses = np.concatenate([network.clauses[network.row_clause[rows]], network.clauses[clause[units]]])
     examples = np.concatenate([network.example[first[rows]], network.example[atom[units]]])
-    pairs, count = np.unique(np.stack([clauses, examples]).astype(np.int64), axis=1, return_counts=True)
-    found = InfeasibleTruth(pairs[0], pairs[1], count.astype(np.int64))
+    pairs = distinct([clauses, examples])
+    rows = pairs.rows.astype(np.int64)
+    found = InfeasibleTruth(rows[:, 0], rows[:, 1], pairs.counts)
     for members, number in ((blocks, true), (beside, np.full(len(beside), 2))):
         ids = BLOCKS - network.atoms[members].astype(np.int64)
         found = found.joined(InfeasibleTruth(ids, network.example[members], number.astype(np.int64)))

@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 from scipy import sparse
 
+from sqlrl.distinct import distinct
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.choice_design import Choices
@@ -179,10 +180,10 @@ class JointLikelihood:
             found[known] = equal_columns(table, np.flatnonzero(np.diff(table.indptr)))
             labels.append(found[columns])
         result = np.full(len(self.column), -1, dtype=np.int64)
-        _, first, group = np.unique(np.stack(labels), axis=1, return_index=True, return_inverse=True)
-        rank = np.empty(len(first), dtype=np.int64)
-        rank[np.argsort(first)] = np.arange(len(first))
-        result[columns] = rank[group.ravel()]
+        groups = distinct(labels)
+        rank = np.empty(len(groups), dtype=np.int64)
+        rank[np.argsort(groups.first)] = np.arange(len(groups))
+        result[columns] = rank[groups.inverse]
         return result
 
     def members(self) -> tuple[IntArray, IntArray]:

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from sqlrl.distinct import distinct_values
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.restriction import UnsatisfiableError, Values
-from sqlrl.solve.structure import distinct_values, pointers, ragged_ranges
+from sqlrl.solve.structure import pointers, ragged_ranges
 from sqlrl.training.labels import Names
 from sqlrl.wording import counted
 

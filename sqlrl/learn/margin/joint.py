@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from sqlrl.distinct import distinct
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.batch.problem import TrainingProblem, equal_columns
 from sqlrl.solve.relaxation import linear_program
@@ -107,8 +108,8 @@ def make_joint(problem: TrainingProblem, fixed: Values, groups: EqualClauses, sc
     added, high = np.asarray(into.T @ gain, dtype=np.float64), np.ones(into.shape[1])
     if len(limit) == 0 and len(high):
         # Nothing joins truths: those that add the same are one, as their sum.
-        distinct, times = np.unique(np.column_stack([features, added]), axis=0, return_counts=True)
-        features, added, high = distinct[:, :-1], distinct[:, -1], times.astype(np.float64)
+        kinds = distinct([*features.T, added])
+        features, added, high = features[kinds.first], added[kinds.first], kinds.counts.astype(np.float64)
         rows = sparse.csr_array((0, len(high)))
     offset = np.asarray(counts.T @ (truth - start), dtype=np.float64)
     return JointMargin(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sqlrl.distinct import distinct
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.solve.structure import Sides, StateVariables, pointers, ragged_ranges, sides_of, variables_of
 from sqlrl.solve.weighted import WeightedNetwork
@@ -112,15 +113,6 @@ class _Collector:
         return Tables(pointers(np.concatenate(self.scope_size)), np.concatenate(self.scope), starts, value, forbidden)
 
 
-def _distinct_rows(matrix: IntArray, below: int) -> tuple[IntArray, IntArray]:
-    # The first row of each distinct one, and the number of the distinct row that each is. All entries are less than
-    # `below`. `np.unique(axis=0)` compares rows byte by byte, which is many times slower.
-    _, first, key = np.unique(matrix[:, 0], return_index=True, return_inverse=True)
-    for j in range(1, matrix.shape[1]):
-        _, first, key = np.unique(key * below + matrix[:, j], return_index=True, return_inverse=True)
-    return first, key
-
-
 def _add_short(
     collector: _Collector,
     weighted: WeightedNetwork,
@@ -136,9 +128,8 @@ def _add_short(
     if k == 1:
         first = variables.start[scope[:, 0]]
     else:
-        lead, label = _distinct_rows(scope, len(variables.exact))
-        scopes = scope[lead]
-        first = collector.tables(scopes, np.prod(variables.size[scopes], axis=1))[label]
+        scopes = distinct(scope.T)
+        first = collector.tables(scopes.rows, np.prod(variables.size[scopes.rows], axis=1))[scopes.inverse]
     entry, value = np.arange(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     for j in range(k):
         current = side[entry, j]

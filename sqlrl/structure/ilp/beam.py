@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sqlrl.distinct import distinct
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.structure.ilp.covers import Bits, counted_bits
 from sqlrl.structure.ilp.ranking import LITERAL, gains
@@ -105,10 +106,11 @@ class Beam:
     def _forms(self, nodes: Nodes) -> _Forms:
         """Return the forms of clauses. What a body covers does not depend on how often it has a component."""
         numbers = np.sort(self._refiner.components(nodes), axis=1)
-        forms, first, of = np.unique(numbers, axis=0, return_index=True, return_inverse=True)
+        found = distinct(numbers.T)
+        forms = found.rows
         again = ((forms[:, 1:] == forms[:, :-1]) & (forms[:, 1:] >= 0)).any(axis=1)
         return _Forms(
-            [tuple(sorted({x for x in row if x >= 0})) for row in forms.tolist()], first, of.reshape(-1), again
+            [tuple(sorted({x for x in row if x >= 0})) for row in forms.tolist()], found.first, found.inverse, again
         )
 
     def _instances(self, nodes: Nodes, forms: _Forms, chosen: IntArray) -> IntArray:

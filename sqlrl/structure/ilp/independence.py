@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from sqlrl.distinct import distinct
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import IntArray
 from sqlrl.structure.ilp.chance import MANY
@@ -93,7 +94,7 @@ def independence(source: LabelSource, parameters: ILPParameters, groups: object)
 def _nested(one: IntArray, other: IntArray) -> bool:
     """Tell whether atoms that are together in one division always are in the other."""
     (first, second), (sizes, more) = zip(*(_numbered(each) for each in (one, other)), strict=True)
-    return bool(len(np.unique(first * more + second)) == max(sizes, more))
+    return bool(len(distinct([first, second])) == max(sizes, more))
 
 
 def _numbered(values: IntArray) -> tuple[IntArray, int]:

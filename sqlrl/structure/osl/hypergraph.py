@@ -16,6 +16,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from sqlrl.distinct import distinct_values
 from sqlrl.ground.atoms import TrueAtoms, WindowFacts
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import kernel
@@ -97,7 +98,7 @@ def build_hypergraph(facts: WindowFacts, modes: Modes) -> Hypergraph:
         if len(examples) == 1:
             reached = _Edges(np.zeros(pool.size, dtype=np.int64), np.arange(pool.size))
         else:
-            reached = pool.reached(np.unique(np.concatenate(pairs)), total)
+            reached = pool.reached(distinct_values(np.concatenate(pairs)), total)
         found = [
             _Edges(np.concatenate([a.example, b.example]), np.concatenate([a.arguments, b.arguments]))
             for a, b in zip(found, pool.split(reached, everywhere), strict=True)
@@ -130,7 +131,7 @@ def _bases(atoms: list[TrueAtoms]) -> _Bases:
 def _pairs(example: IntArray, keys: IntArray, total: int) -> IntArray:
     """The distinct (example, node) pairs of hyperedges, as one code each."""
     rows, places = np.nonzero(keys >= 0)
-    return np.unique(example[rows] * total + keys[rows, places])
+    return distinct_values(example[rows] * total + keys[rows, places])
 
 
 def _local_places(atoms: TrueAtoms, domains: Mapping[str, tuple[IntArray, IntArray]]) -> list[int]:
@@ -243,7 +244,7 @@ def _assembled(
     codes, number = np.unique(example[rows] * total + key[rows, places], return_inverse=True)
     nodes = np.full(key.shape, -1, dtype=np.int64)
     nodes[rows, places] = number
-    incidences = np.unique(number * max(len(example), 1) + rows)
+    incidences = distinct_values(number * max(len(example), 1) + rows)
     node, edges = np.divmod(incidences, max(len(example), 1))
     return Hypergraph(
         predicates=names,

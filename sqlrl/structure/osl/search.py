@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sqlrl.distinct import distinct
 from sqlrl.errors import Parameter
 from sqlrl.ground.atoms import WindowFacts
 from sqlrl.ground.bindings import NO_EXAMPLE, AtomTable, Bindings, WindowBindings
@@ -210,6 +211,5 @@ def most_neighbours(facts: WindowFacts, table: AtomTable, targets: Mapping[str, 
         kept = [arguments[:, i] for i, constant in enumerate(mode.constants) if constant]
         for i, place in enumerate(mode.places):
             if place != UNEXPLORED and len(arguments):
-                columns = np.column_stack([example, arguments[:, i], *kept])
-                most = max(most, int(np.unique(columns, axis=0, return_counts=True)[1].max()))
+                most = max(most, int(distinct([example, arguments[:, i], *kept]).counts.max()))
     return most
