@@ -49,6 +49,8 @@ class ProgramOracle:
         groups = {self._together[shape] for shape in whole if shape in self._together}
         self.whole = frozenset(shape for shape, group in self._together.items() if group in groups)
         self._planned: dict[bytes, list[_Queries]] = {}
+        # What `unmet` counted: a world and what is wanted, and the places of queries that find nothing there.
+        self._met: tuple[bytes, bytes, frozenset[int]] = (b"", b"", frozenset())
 
     @cached_property
     def _world(self) -> TableName:
@@ -101,8 +103,12 @@ class ProgramOracle:
 
     def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
         """Return the network with the rows that `world` does not meet; `wanted` is 1 (to hold), -1 (to fail) or 0, by clause."""
-        self._show(world)
-        return self._long_rows(x.unsatisfied for x in self._round(wanted))
+        # The first world is often the one that was counted.
+        known = self._met[2] if self._met[:2] == (world.tobytes(), wanted.tobytes()) else ()
+        left = [x.unsatisfied for place, x in enumerate(self._round(wanted)) if place not in known]
+        if left:
+            self._show(world)
+        return self._long_rows(left)
 
     def among(self, chosen: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
         """Return the network with the rows of two literals whose atoms are all `chosen`; `wanted` 1 and -1 are the same."""
@@ -173,14 +179,18 @@ class ProgramOracle:
     ) -> dict[Hashable, int]:
         """Return how many ground clauses a world does not meet, by group of shapes, counting to `most` + 1 for each shape."""
         self._show(world)
-        found = dict.fromkeys(self.sizes, 0)
-        for each in (x.unsatisfied for x in self._round(wanted)):
+        found, met = dict.fromkeys(self.sizes, 0), list[int]()
+        for place, each in enumerate(x.unsatisfied for x in self._round(wanted)):
             shape, times = self._together[each.use.shape], max(len(each.clauses), 1)
             # Rows that merge count each, and so do those whose literals merge into one.
             rows = subquery(exp.select(integer(1)).from_(subquery(each.plan.query, "u")).limit(most[shape] + 1), "m")
             query = exp.select(named(star_count(), "n")).from_(rows)
             data = self.program.engine.fetch(query, step=f"count what a world does not meet of {each.use.shape}")
-            found[shape] += times * int(data.column(0)[0].as_py())
+            size = int(data.column(0)[0].as_py())
+            found[shape] += times * size
+            if not size:
+                met.append(place)
+        self._met = (world.tobytes(), wanted.tobytes(), frozenset(met))
         return found
 
     def open_counts(self) -> Counts:

@@ -18,6 +18,7 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import check_evidence, ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.oracle import ProgramOracle
+from sqlrl.ground.pipeline import Pipeline
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
 from sqlrl.logic.mln import parse_mln
@@ -71,6 +72,9 @@ def check_rounds(oracle: ProgramOracle, network: Network, seed: int, shares: tup
             for (clause, literals), times in full.items()
             if wanted[clause] and holds(literals, world) == (wanted[clause] < 0)
         }
+        # What was counted of this very world is not asked for again where there is none; the next world is asked for.
+        oracle.unmet(world, wanted, dict.fromkeys(oracle.sizes, len(full)))
+        assert rows(oracle.unsatisfied(world, wanted)) == unsatisfied
         among = rows(oracle.among(world, wanted))
         assert among.items() <= full.items()
         assert all(wanted[clause] and world[np.abs(literals) - 1].all() for clause, literals in among)
@@ -273,6 +277,23 @@ def test_nothing_is_grounded_where_nothing_is_unsatisfied() -> None:
     assert len(found.network.row_clause) == 0
     assert found.result.objective == 9.0
     assert "0 of at most 9 ground clauses in 0 rounds" in str(found.result.report)
+
+
+def test_what_was_counted_as_met_is_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = sample_program(PEOPLE + "\n-1 Smokes(x)\n1 Smokes(x) v Smokes(y)", ["Smokes"], FRIENDS)
+    oracle = ProgramOracle(Extent(program))
+    atoms = len(oracle.start().atoms)
+    wanted = np.ones(program.clause_count, dtype=np.int8)
+    asked: list[str] = []
+    monkeypatch.setattr(Pipeline, "rows", lambda _, each: asked.append(str(each.use.shape)) or [])
+    for world in (np.zeros(atoms, dtype=bool), np.ones(atoms, dtype=bool)):
+        found = oracle.unmet(world, wanted, dict.fromkeys(oracle.sizes, 1_000))
+        oracle.unsatisfied(world, wanted)
+        assert asked == [str(shape) for shape, times in found.items() if times]
+        asked.clear()
+        oracle.unsatisfied(~world, wanted)
+        assert asked == [str(shape) for shape in found]
+        asked.clear()
 
 
 def test_evidence_that_violates_a_hard_clause_is_refused() -> None:

@@ -54,6 +54,11 @@ CASES = {
     "ground_sentence": ("ground", PEOPLE, "1 EXIST x Cancer(x)"),
     "ground_no_witness": ("ground", PEOPLE, "1 Smokes(x) v EXIST y (Friends(y, y) ^ Cancer(y))"),
     "ground_unequal": ("ground", PEOPLE, "1 Cancer(x) => Cancer(y) v x = y v Friends(x, Anna)"),
+    "ground_absorbed": (
+        "ground",
+        CITATIONS,
+        "1 InField(c, f, p) ^ InField(c, g, p) ^ Next(p, q) => InField(c, g, q)",
+    ),
     "ground_counted_apart": ("ground", PEOPLE, "1 Friends(z, w) ^ Cancer(x) => Cancer(Anna)"),
     "ground_counted_path": ("ground", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Friends(z, w) => Cancer(x)"),
     "ground_counted_absent": ("ground", PEOPLE, "1 Friends(z, w) v Friends(x, v) v Cancer(x)"),

@@ -14,5 +14,4 @@ WHERE
     WHERE
       "n0"."a0" = "o0"."a2" AND "n0"."a1" = "o1"."a2"
   )
-  AND "o0"."a2" <> "o1"."a2"
   AND "o0"."a2" <> "o1"."a2";

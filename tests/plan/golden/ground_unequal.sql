@@ -15,5 +15,4 @@ WHERE
     WHERE
       "n0"."a0" = "o0"."a0" AND "n0"."a1" = "p"."k0"
   )
-  AND "o0"."a0" <> "o1"."a0"
   AND "o0"."a0" <> "o1"."a0";
