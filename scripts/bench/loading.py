@@ -1,9 +1,12 @@
-"""How long loading facts takes, beside hand-written SQL that does the same.
+"""What loading facts takes in CPU seconds and memory, beside hand-written SQL that does the same, and CREATE TABLE AS, which does less.
 
 The facts are pairs of names in a DuckDB table and in a Parquet file, once of few names and once of half as many as there are
 facts, read with one thread and with two. Two hand-written scripts are the measure: one builds the
 dictionary and joins (`encode`), the other also makes sure that no pair occurs twice (`encode + unique`), which loading
-promises. Ratios are medians of rounds in which all of them take turns.
+promises. `create` copies the texts into a table as they are. Ratios are medians of rounds in which all of them take turns.
+Memory is the peak of a process of its own that loads the file, or copies it, into a database file.
+
+    python scripts/bench/loading.py [--rows N] [--rounds N] [--quick] [--json FILE]
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -33,6 +37,7 @@ CREATE OR REPLACE TABLE hand.encoded AS
 SELECT x.id AS a0, y.id AS a1
 FROM {source} JOIN hand.dictionary AS x ON x.name = a JOIN hand.dictionary AS y ON y.name = b
 """
+CREATE = "CREATE OR REPLACE TABLE hand.texts AS FROM {source}"
 UNIQUE = "SELECT count(*) FROM (SELECT a0, a1 FROM hand.encoded GROUP BY a0, a1 HAVING count(*) > 1)"
 FACTS = """
 CREATE TABLE pairs AS
@@ -41,17 +46,41 @@ FROM range({rows}) AS t(i)
 """
 
 
-def hand_written(connection: duckdb.DuckDBPyConnection, source: str, *, unique: bool) -> None:
-    """Encode the pairs by hand."""
-    for statement in (DICTIONARY, ENCODE, *([UNIQUE] if unique else [])):
+ALONE = """
+import {module} as library
+from pathlib import Path
+{work}
+print([line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")][0])
+"""
+LOAD = """
+with library.connect({file!r}, progress=False) as db:
+    db.load("Knows", {parquet!r}, types=["person", "person"])
+"""
+COPY = """
+library.connect({file!r}).execute("CREATE TABLE pairs AS FROM read_parquet('{parquet}')").close()
+"""
+
+
+def hand_written(connection: duckdb.DuckDBPyConnection, source: str, *statements: str) -> None:
+    """Run statements that treat the pairs by hand."""
+    for statement in statements:
         connection.execute(statement.format(source=source)).fetchall()
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return how long a call takes."""
-    start = time.perf_counter()
+    """Return the CPU seconds of a call, all threads together."""
+    start = time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
+
+
+def peak(module: str, work: str, parquet: Path) -> float:
+    """Return the peak memory in MB of a process that imports a module and works."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = str(Path(folder, "made.duckdb"))
+        script = ALONE.format(module=module, work=work.format(file=file, parquet=str(parquet)))
+        done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    return int(done.stdout.split()[-1]) / 1024
 
 
 def measure(source: str, facts: Path, rounds: int, threads: int) -> dict[str, object]:
@@ -72,13 +101,14 @@ def measure(source: str, facts: Path, rounds: int, threads: int) -> dict[str, ob
     parquet = facts.with_suffix(".parquet")
     table, loaded = ("pairs", "pairs") if source == "table" else (f"read_parquet('{parquet}')", parquet)
     catalog = Catalog(connect(connection))
-    times: dict[str, list[float]] = {"ours": [], "encode": [], "unique": []}
+    times: dict[str, list[float]] = {"ours": [], "create": [], "encode": [], "unique": []}
     for number in range(rounds + 1):
         load = partial(catalog.load, f"{source}{number}", loaded, types=[f"person{number}"] * 2)
         taken = {
             "ours": seconds(load),
-            "encode": seconds(partial(hand_written, connection, table, unique=False)),
-            "unique": seconds(partial(hand_written, connection, table, unique=True)),
+            "create": seconds(partial(hand_written, connection, table, CREATE)),
+            "encode": seconds(partial(hand_written, connection, table, DICTIONARY, ENCODE)),
+            "unique": seconds(partial(hand_written, connection, table, DICTIONARY, ENCODE, UNIQUE)),
         }
         if number:
             for system, value in taken.items():
@@ -86,17 +116,23 @@ def measure(source: str, facts: Path, rounds: int, threads: int) -> dict[str, ob
     sizes = "SELECT (SELECT count(*) FROM hand.encoded), (SELECT count(*) FROM hand.dictionary)"
     count, constants = connection.execute(sizes).fetchall()[0]
     connection.close()
-    ours, encode, unique = (statistics.median(times[k]) for k in ("ours", "encode", "unique"))
+    ours, create, encode, unique = (statistics.median(times[k]) for k in ("ours", "create", "encode", "unique"))
+    ratios = {
+        name: round(statistics.median(a / b for a, b in zip(times["ours"], times[name], strict=True)), 2)
+        for name in ("create", "encode", "unique")
+    }
     return {
         "source": source,
         "facts": count,
         "constants": constants,
         "threads": threads,
         "seconds": round(ours, 3),
+        "least": round(min(times["ours"]), 3),
+        "worst": round(max(times["ours"]), 3),
+        "create_seconds": round(create, 3),
         "encode_seconds": round(encode, 3),
         "unique_seconds": round(unique, 3),
-        "ratio_encode": round(statistics.median(a / b for a, b in zip(times["ours"], times["encode"], strict=True)), 2),
-        "ratio_unique": round(statistics.median(a / b for a, b in zip(times["ours"], times["unique"], strict=True)), 2),
+        **{f"ratio_{name}": ratio for name, ratio in ratios.items()},
     }
 
 
@@ -107,9 +143,13 @@ def cases(rows: int, rounds: int, folder: Path) -> Iterator[dict[str, object]]:
         with duckdb.connect(str(facts)) as connection:
             connection.execute(FACTS.format(rows=rows, people=people)).fetchall()
             connection.execute(f"COPY pairs TO '{facts.with_suffix('.parquet')}'").fetchall()
+        parquet = facts.with_suffix(".parquet")
+        memory = {"memory_mb": peak("sqlrl", LOAD, parquet), "create_memory_mb": peak("duckdb", COPY, parquet)}
+        memory["ratio_memory"] = memory["memory_mb"] / memory["create_memory_mb"]
         for source in ("table", "Parquet"):
             for threads in (1, 2):
-                yield measure(source, facts, rounds, threads)
+                line = measure(source, facts, rounds, threads)
+                yield line | ({name: round(value, 2) for name, value in memory.items()} if source == "Parquet" else {})
 
 
 def main() -> None:
@@ -124,8 +164,8 @@ def main() -> None:
     lines = []
     if options.json != "-":
         print(
-            f"{'source':8} {'facts':>11} {'constants':>11} {'threads':>7} {'ours':>8} {'encode':>8} {'+unique':>8} "
-            f"{'ours/encode':>12} {'ours/+unique':>13}"
+            f"{'source':8} {'facts':>11} {'constants':>11} {'threads':>7} {'CPU s':>8} {'create':>8} {'encode':>8} {'+unique':>8} "
+            f"{'ours/create':>12} {'ours/encode':>12} {'ours/+unique':>13} {'MB':>6} {'create':>6} {'ratio':>6}"
         )
     with tempfile.TemporaryDirectory() as folder:
         for line in cases(rows, rounds, Path(folder)):
@@ -133,7 +173,11 @@ def main() -> None:
             if options.json != "-":
                 print(
                     f"{line['source']:8} {line['facts']:>11,} {line['constants']:>11,} {line['threads']:>7} {line['seconds']:>7}s "
-                    f"{line['encode_seconds']:>7}s {line['unique_seconds']:>7}s {line['ratio_encode']:>12} {line['ratio_unique']:>13}",
+                    f"{line['create_seconds']:>7}s {line['encode_seconds']:>7}s {line['unique_seconds']:>7}s {line['ratio_create']:>12} "
+                    f"{line['ratio_encode']:>12} {line['ratio_unique']:>13} "
+                    + " ".join(
+                        f"{line.get(name, ''):>6}" for name in ("memory_mb", "create_memory_mb", "ratio_memory")
+                    ),
                     flush=True,
                 )
     if options.json == "-":

@@ -140,14 +140,11 @@ def extend(
             raise _closed(record, str(row["name"]))
         return record
     # With `first_seen`, a query of (name, place), new ids follow the least place of each name.
-    order = "place" if first_seen is not None else "name"
-    number = exp.Window(
-        this=exp.RowNumber(),
-        order=exp.Order(expressions=[exp.Ordered(this=column(order)), exp.Ordered(this=column("name"))]),
-    )
-    size = exp.convert(record.size - 1)
-    ids = exp.select(named(exp.cast(number + size, "int"), "id"), column("name")).from_(subquery(new, "new"))
-    ids = ids.order_by(column("id"), copy=False)
+    order = [column("name")] if first_seen is None else [column("place"), column("name")]
+    # A window without an order numbers rows as they come: one with an order would sort them once more, and hold all of them.
+    number = exp.Window(this=exp.RowNumber()) + exp.convert(record.size - 1)
+    ids = exp.select(named(exp.cast(number, "int"), "id"), column("name"))
+    ids = ids.from_(subquery(new.order_by(*order, copy=False), "new"), copy=False)
     added = store.insert(record.dictionary, ids, ["id", "name"], f"extend the dictionary of {record.type}")
     if not added:
         return record

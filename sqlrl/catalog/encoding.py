@@ -24,6 +24,9 @@ from sqlrl.wording import counted
 ROW = "row"
 """The column of rows whose duplicates were dropped that says where in the source each stood, from 1."""
 
+FEW = 100_000
+"""Of so many rows the database says as quickly whether two are alike as their hashes can be sorted."""
+
 _SHOWN = 5
 _WIDTH = 60
 
@@ -138,10 +141,7 @@ def check_repeated(store: Store, rows: SourceRows) -> bool:
     """Refuse rows that repeat others, before they are encoded; return whether it is known that no two have one key."""
     if not rows.keys:
         return False
-    texts = rows.text.subquery("raw")
-    counts = [named(star_count(), "all rows"), named(_distinct_keys(texts, rows.keys, []), "keys")]
-    (row,) = store.rows(exp.select(*counts).from_(texts), f"look for duplicates of {rows.where}")
-    if row["keys"] == row["all rows"]:
+    if not _some_share_a_hash(store, rows):
         # Two texts may be one number.
         return not rows.numeric
     with _constants(store, rows) as every:
@@ -155,6 +155,21 @@ def check_repeated(store: Store, rows: SourceRows) -> bool:
     if faults:
         raise _faulty(rows, faults)
     return False
+
+
+def _some_share_a_hash(store: Store, rows: SourceRows) -> bool:
+    """Tell whether the texts of two rows have one hash, as those of equal rows do."""
+    texts, step = rows.text.subquery("raw"), f"look for duplicates of {rows.where}"
+    size, engine = store.count(texts, f"count the rows of {rows.where}"), store.engine
+    if size <= FEW or 8 * size > engine.memory.arrays // 8:
+        # The database can have what does not fit on disk.
+        query = exp.select(named(_distinct_keys(texts, rows.keys, []), "keys"))
+        return store.number(query, step) < size
+    # A set of hashes takes five times the memory of an array of them.
+    with engine.beside(8 * size):
+        hashes = engine.numbers(exp.select(named(_hash(rows.keys), "k")).from_(texts), size, step=step)
+        hashes.sort()
+        return bool((hashes[1:] == hashes[:-1]).any())
 
 
 def _faulty(rows: SourceRows, faults: Sequence[str]) -> LoadError:

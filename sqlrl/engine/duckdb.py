@@ -17,6 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp, parse_one
 from sqlglot.generator import Generator
@@ -234,6 +236,32 @@ class DuckDBEngine:
         finally:
             self._cursors.discard(cursor)
             cursor.close()
+
+    def numbers(self, query: exp.Expr, size: int, *, step: str) -> npt.NDArray[np.uint64]:
+        """Run a query of one column of unsigned integers of 64 bits, in the transaction that is open, and return its `size` rows as an array."""
+        # Batches are copied as they come: all of them beside the array would be twice the memory.
+        found, filled, sql = np.empty(size, np.uint64), 0, self.render(query)
+        logger.debug("%s: %s", step, sql)
+        try:
+            with self.turn, on_interrupt(self.interrupt), Stage(step, brief=True):
+                for batch in self._connection.sql(sql).to_arrow_reader(131_072):
+                    if filled + len(batch) > len(found):  # somebody writes the source meanwhile
+                        found = np.concatenate([found, np.empty(max(size, len(batch)), np.uint64)])
+                    found[filled : filled + len(batch)] = batch.column(0).to_numpy()
+                    filled += len(batch)
+        except (*_FAILURES, pa.ArrowInvalid, OSError) as error:
+            self._fail(error, step, sql)
+        return found[:filled]
+
+    @contextmanager
+    def beside(self, arrays: int) -> Iterator[None]:
+        """Leave memory to arrays for a while, as `leave` does."""
+        before = self._beside
+        self.leave(max(before, arrays))
+        try:
+            yield
+        finally:
+            self.leave(before)
 
     def renew(self, state: object) -> bool:
         """Do nothing: all tables are here."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sqlrl
-from sqlrl.catalog import loading
+from sqlrl.catalog import encoding, loading
 from sqlrl.cli.app import app
 from sqlrl.errors import LoadError, ScriptError
 from tests.effort import draws
@@ -44,10 +44,12 @@ def sources(folder: Path, db: sqlrl.Database) -> dict[str, Any]:
 
 @pytest.mark.parametrize("form", ["tuples", "table", "query", "csv", "parquet", "arrow", "relation"])
 @pytest.mark.parametrize("options", [{}, {"target": True}, {"nulls": "drop"}, {"example": "person"}], ids=str)
+@pytest.mark.parametrize("few", [encoding.FEW, 0])
 def test_duplicates_are_refused_before_anything_is_encoded(
-    form: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    form: str, options: dict[str, Any], few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     db = connect()
+    monkeypatch.setattr(encoding, "FEW", few)
     source = sources(tmp_path, db)[form]
 
     def encode(*_: Any, **__: Any) -> None:
@@ -64,9 +66,23 @@ TEXTS = st.sampled_from(["1", "1.0", "01", "2", "2.50", "2.5", "many", None])
 
 
 @settings(max_examples=draws(40), deadline=None)
-@given(st.lists(st.tuples(TEXTS, st.sampled_from([True, False, None])), max_size=8), st.booleans(), st.booleans())
-def test_faults_are_those_that_counting_finds(rows: list[tuple[Any, Any]], numeric: bool, signed: bool) -> None:
+@given(
+    st.lists(st.tuples(TEXTS, st.sampled_from([True, False, None])), max_size=8),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([encoding.FEW, 0]),
+)
+@pytest.mark.filterwarnings("ignore:.* are two constants of the type t:sqlrl.errors.LoadWarning")
+def test_faults_are_those_that_counting_finds(
+    rows: list[tuple[Any, Any]], numeric: bool, signed: bool, few: int
+) -> None:
     """Missing constants and truths come first; then what is true and false, and what occurs twice."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoding, "FEW", few)
+        check_faults(rows, numeric, signed)
+
+
+def check_faults(rows: list[tuple[Any, Any]], numeric: bool, signed: bool) -> None:
     names = [None if k is None else float(k) if numeric and k != "many" else k for k, _ in rows]
     truths = [truth if signed else True for _, truth in rows]
     strange = any(n is None or (numeric and n == "many") for n in names) or None in truths
@@ -96,6 +112,27 @@ def test_faults_are_those_that_counting_finds(rows: list[tuple[Any, Any]], numer
         db.load("P", given_table, duplicates="drop", **options)
         assert db.tables()["facts"] == [len(facts)]
         assert db.advanced.catalog.store.dropped == more
+
+
+def test_many_rows_do_not_take_more_than_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes of rows are an array only where the limit has room for it, and the database gets its share back."""
+    monkeypatch.setattr(encoding, "FEW", 0)
+    rows = pa.table({"who": [f"p{i}" for i in range(1_000)]})
+    taken: list[int] = []
+    for limit in ("2GB", None):
+        db = connect(memory_limit=limit)
+        engine = db.advanced.engine
+        beside = engine.beside
+        monkeypatch.setattr(engine, "beside", lambda size, of=beside: taken.append(size) or of(size))
+        share = "select value from duckdb_settings() where name = 'memory_limit'"
+        before = db.sql(share).fetchall()
+        db.load("P", rows, types=["person"])
+        assert db.sql(share).fetchall() == before
+        monkeypatch.setattr(type(engine.memory), "arrays", property(lambda _: 8 * 8 * 999))
+        db.load("Q", rows, types=["person"])
+        monkeypatch.undo()
+        monkeypatch.setattr(encoding, "FEW", 0)
+    assert taken == [8_000, 8_000]
 
 
 @pytest.mark.parametrize("types", [["person", "thing"], None])

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 from sqlglot import exp, parse_one, select
@@ -79,6 +80,20 @@ def test_streams_run_side_by_side_and_beside_other_statements(engine: DuckDBEngi
     assert sum(b.num_rows for b in first) + sum(b.num_rows for b in second) + 2 * 1000 >= 600000 - 300000
     third = list(engine.stream(query, step="three", rows=1000))
     assert sum(b.num_rows for b in third) == 300000
+
+
+@pytest.mark.parametrize("expected", [0, 7, 300_000, 400_000])
+def test_numbers_are_those_of_the_open_transaction(engine: DuckDBEngine, expected: int) -> None:
+    query = exp.select("n").from_("many")
+    with engine.transaction():
+        engine.execute_sql(
+            "CREATE TABLE many AS SELECT range::UBIGINT + 18446744073709251616 AS n FROM range(300000)", step=""
+        )
+        found = engine.numbers(query, expected, step="read numbers")
+    assert found.dtype == np.uint64
+    np.testing.assert_array_equal(found, np.arange(300_000, dtype=np.uint64) + np.uint64(2**64 - 300_000))
+    with pytest.raises(EngineError, match="read nothing"):
+        engine.numbers(exp.select("*").from_("nowhere"), 5, step="read nothing")
 
 
 def test_a_stream_that_fails_names_its_step(engine: DuckDBEngine) -> None:
