@@ -38,12 +38,11 @@ def clusters(prediction: Inferred, predicate: str | None, *, closure: bool) -> T
         )
     engine, layout = prediction.engine, prediction.layout
     example, pairs, true = _candidates(prediction, info)
-    members = _members(layout, info, example, pairs)
     # A record of each example is a node of its own.
-    span = layout.types[info.types[0]].size
-    node = members[:, 0] * span + members[:, 1]
-    first, second = (np.searchsorted(node, example[true] * span + pairs[true, i]) for i in (0, 1))
-    link = sparse.coo_array((np.ones(len(first), np.int8), (first, second)), shape=(len(node), len(node)))
+    members, nodes = _members(layout, info, example, pairs)
+    first, second = nodes[:, true]
+    size = len(members)
+    link = sparse.coo_array((np.ones(len(first), np.int8), (first, second)), shape=(size, size))
     _, label = csgraph.connected_components(link, directed=False)
     _, start, inverse = np.unique(label, return_index=True, return_inverse=True)
     rank = np.empty(len(start), dtype=np.int64)
@@ -78,14 +77,17 @@ def _candidates(prediction: Inferred, info: PredicateInfo) -> tuple[IntArray, Pa
     return whole.column("example").to_numpy().astype(np.int64), pairs, np.flatnonzero(np.concatenate(truth))
 
 
-def _members(layout: Layout, info: PredicateInfo, example: IntArray, pairs: Pairs) -> IntArray:
-    """Return the records, as (example, constant), in order: those of pairs, and where all data are one example those of the type."""
+def _members(layout: Layout, info: PredicateInfo, example: IntArray, pairs: Pairs) -> tuple[IntArray, IntArray]:
+    """Return the records in order, as (example, constant), and those of pairs among them, shape (2, k)."""
+    # They are those of pairs, and where all data are one example those of the type.
     kind = layout.types[info.types[0]]
-    found = [np.stack([example, pairs[:, i]], axis=1) for i in (0, 1)]
+    examples, constants = [example, example], [pairs[:, 0], pairs[:, 1]]
     if layout.example_count == 1 and layout.example_type is None and not kind.local:
         ids = np.arange(kind.size - kind.of_rules, dtype=np.int64)
-        found.append(np.stack([np.zeros_like(ids), ids], axis=1))
-    return distinct(np.concatenate(found).T).rows
+        examples.append(np.zeros_like(ids))
+        constants.append(ids)
+    found = distinct([np.concatenate(examples), np.concatenate(constants)])
+    return found.rows, found.inverse[: 2 * len(pairs)].reshape(2, -1)
 
 
 def _check(prediction: Inferred, info: PredicateInfo, constant: IntArray, cluster: IntArray, links: Pairs) -> None:
