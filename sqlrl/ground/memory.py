@@ -110,7 +110,7 @@ def refusal(program: Program, atoms: int, size: int | None, largest: ShapeSize |
     if largest is not None and largest.clause is not None and largest.literals > atoms:
         where = rule_place(program, program.feature_of[largest.clause])
         place = f"{where} has {counted(largest.clauses, 'ground clause')} ({shape_words(program, largest.use)}), which with "
-    what = "a memory limit" if memory.given else "the memory of this machine"
+    what = "a memory limit" if memory.given else "the available memory"
     # Twice as much is the next thing to try where nobody knows.
     needed = 2 * memory.arrays if size is None else size
     enough = memory.enough(needed) // 10**9

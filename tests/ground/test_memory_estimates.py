@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import sqlrl
-from sqlrl.engine.memory import PROCESS, WORKING, Memory, machine_memory
+from sqlrl.engine.connection import _usual_limit
+from sqlrl.engine.memory import PROCESS, SHARE, WORKING, Memory, machine_memory
 from sqlrl.errors import MemoryLimitError, SqlrlError
 from sqlrl.ground import memory as memory_module
 from sqlrl.ground.grounding import ground_network
@@ -220,7 +221,7 @@ def test_the_database_has_a_share_of_the_limit(limit: str, share: str, tmp_path:
     for target in (":memory:", tmp_path / "a.duckdb"):
         with sqlrl.connect(target, memory_limit=limit, progress=False) as db:
             assert db.sql("select current_setting('memory_limit')").fetchall() == [(share,)]
-            assert db.advanced.engine.memory.given == (limit != "200MB")
+            assert db.advanced.engine.memory.apart == (limit == "200MB")
             assert db.cursor().advanced.engine.memory == db.advanced.engine.memory
 
 
@@ -242,10 +243,15 @@ def test_a_sealed_database_shares_once_for_all() -> None:
 
 def test_the_limit_is_that_of_the_machine_where_nobody_gives_one() -> None:
     with sqlrl.connect(progress=False) as db:
-        assert db.advanced.engine.memory == Memory(machine_memory(), given=False)
+        found = db.advanced.engine.memory
+        assert not found.given
+        # What the imports have taken already comes on top of a part of what is available.
+        assert found.limit < SHARE * machine_memory() + PROCESS
+        [(share,)] = db.sql("select value from duckdb_settings() where name = 'memory_limit'").fetchall()
+        assert share != _usual_limit()
         db.load("D", [("a",), ("b",)], types=("t",))
-        db.advanced.engine.memory = Memory(PROCESS + 100, given=False)
-        with pytest.raises(SqlrlError, match=r"2 query atoms would take about .* the memory of this machine of 350 MB"):
+        db.advanced.engine.memory = Memory(100, given=False, apart=True)
+        with pytest.raises(SqlrlError, match=r"2 query atoms would take about .* the available memory of 100 bytes"):
             db.predict(sqlrl.parse_mln("D(t)\nQ(t)\n1 D(x) => Q(x)", query=["Q"]))
 
 
