@@ -136,23 +136,22 @@ def _machine_available() -> int:
 
 def _windows_memory() -> tuple[int, int]:
     """Return the memory of a machine with Windows, and what of it is available."""
-    if sys.platform != "win32":
-        return 2**63, 2**63
+    if sys.platform == "win32":
 
-    class _Status(ctypes.Structure):
-        # MEMORYSTATUSEX: length, load in percent, total and available bytes, five sizes of page files and addresses.
-        _fields_ = (
-            ("length", ctypes.c_ulong),
-            ("load", ctypes.c_ulong),
-            ("total", ctypes.c_ulonglong),
-            ("available", ctypes.c_ulonglong),
-            ("others", ctypes.c_ulonglong * 5),
-        )
+        class _Status(ctypes.Structure):
+            # MEMORYSTATUSEX: length, load in percent, total and available bytes, five sizes of page files and addresses.
+            _fields_ = (
+                ("length", ctypes.c_ulong),
+                ("load", ctypes.c_ulong),
+                ("total", ctypes.c_ulonglong),
+                ("available", ctypes.c_ulonglong),
+                ("others", ctypes.c_ulonglong * 5),
+            )
 
-    status = _Status(length=ctypes.sizeof(_Status))
-    if not ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
-        return 2**63, 2**63
-    return int(status.total), int(status.available)
+        status = _Status(length=ctypes.sizeof(_Status))
+        if ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
+            return int(status.total), int(status.available)
+    return 2**63, 2**63
 
 
 # ---- groups of processes (cgroups) -------------------------------------------------------------------

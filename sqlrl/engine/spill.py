@@ -13,6 +13,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from sqlrl.paths import is_dir
+
 logger = logging.getLogger(__name__)
 
 PREFIX = ".sqlrl-spill-"
@@ -90,7 +92,7 @@ def candidates(path: str = ":memory:") -> list[Path]:
         logger.debug("there is no temporary folder: %s", error)
     if sys.platform != "win32":
         found += [Path("/var/tmp"), Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())]  # noqa: S108
-    return [each for each in dict.fromkeys(found) if each.is_dir()]
+    return [each for each in dict.fromkeys(found) if is_dir(each)]
 
 
 def chosen_base(path: str = ":memory:") -> Path | None:
