@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from sqlrl.paths import is_dir
@@ -44,16 +46,35 @@ class SpillFolder:
                 return
             for name in [name for name, each in _open.items() if each is self]:
                 del _open[name]
-        # DuckDB has removed its own files, unless a connection of the user's to the same database goes on: that needs them, and no lock.
-        try:
+        # DuckDB has removed its own files, unless a connection goes on, the user's or one that nobody has closed.
+        with suppress(OSError):
             self.path.rmdir()
-        except OSError as error:
-            logger.debug("%s stays: %s", self.path, error)
+        if self.path.exists():
+            _left.append(self)
+            return
         os.close(self._descriptor)
         _lock_of(self.path).unlink(missing_ok=True)
 
+    def remove(self) -> None:
+        """Remove the folder with what is in it, as its process ends."""
+        if os.getpid() == self.process:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._descriptor)
+            _lock_of(self.path).unlink(missing_ok=True)
+
 
 _turn = threading.Lock()
+_left: list[SpillFolder] = []
+"""Folders that are locked until this process ends, since something in them may be in use."""
+
+
+def _remove_left() -> None:
+    for each in _left:
+        each.remove()
+
+
+# Registered before the first engine is there, and so run after engines that nobody has closed have let go.
+atexit.register(_remove_left)
 _open: dict[str, SpillFolder] = {}
 """The folders of this process by the path of their database: connections to one file share it, and its settings."""
 

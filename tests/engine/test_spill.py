@@ -142,6 +142,14 @@ def test_what_a_killed_process_left_is_removed_and_a_live_one_keeps_its_own(temp
     assert not left(temporary)
 
 
+@pytest.mark.slow
+def test_a_process_that_ends_without_closing_leaves_nothing(temporary: Path) -> None:
+    command = [sys.executable, "-c", SPILLING, str(temporary)]
+    done = subprocess.run(command, input=b"", capture_output=True, cwd=temporary, check=True)
+    assert done.stdout == b"spilled\n"
+    assert not left(temporary)
+
+
 def test_folders_that_nobody_can_tell_of_stay(tmp_path: Path) -> None:
     (tmp_path / f"{PREFIX}0123").mkdir()
     (tmp_path / "other.lock").write_text("")
