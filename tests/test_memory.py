@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import sqlrl
 from sqlrl.cli.app import app
+from sqlrl.engine.memory import PROCESS
 from sqlrl.errors import MemoryUsedUpError, SqlrlError
 from sqlrl.progress import staged
 
@@ -201,3 +202,75 @@ def test_a_fresh_process_keeps_a_limit_of_one_gigabyte(people: int, near: int, s
     *words, peak = done.stdout.split()
     assert words == said
     assert int(peak) < 1.15 * 10**9
+
+
+LEARNING = """
+import sys
+import numpy as np
+import pyarrow as pa
+import sqlrl
+
+def peak():
+    lines = open("/proc/self/status", encoding="utf-8")
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+kind, n = sys.argv[1], int(sys.argv[2])
+db = sqlrl.connect(memory_limit="200MB", threads=2, progress=False)
+
+def likelihood():
+    db.load("P", f"select 'c' || range from range({n})", types=("t",))
+    db.load("Q", f"select 'c' || range from range(0, {n}, 2)", types=("t",), target=True)
+    model = sqlrl.parse_mln("P(t)\\nQ(t)\\n0.5 P(x) => Q(x)\\n-0.7 Q(x)\\n", query=["Q"])
+    sqlrl.Likelihood().fit(db, model)
+
+def soft():
+    for name, target in (("P", False), ("Q", True)):
+        query = f"select 'c' || range, (range % 7) / 7.0 from range({n})"
+        db.load(name, query, columns=[0], value=1, types=("t",), target=target)
+    sqlrl.SoftPseudoLikelihood().fit(db, sqlrl.parse_psl("1: P(A) -> Q(A) ^2\\n1: !Q(A) ^2"))
+
+def structure():
+    # A graph with hubs, n facts of one relation that is the target, and twice as many of others.
+    random, entities = np.random.default_rng(0), n // 2
+    share = 1 / np.arange(1, entities + 1) ** 0.7
+    for i in range(5):
+        ends = random.choice(entities, (2 * n, 2), p=share / share.sum())
+        code = random.permutation(np.unique(ends[:, 0] * entities + ends[:, 1]))[: n if i == 0 else n // 2]
+        rows = {"a": [f"e{x}" for x in code // entities], "b": [f"e{x}" for x in code % entities]}
+        if i:
+            db.load(f"R{i}", pa.table(rows), types=("e", "e"))
+            continue
+        labelled = pa.table({**rows, "v": (np.arange(len(code)) % 2).astype(float)})
+        db.load("T", labelled, columns=[0, 1], types=("e", "e"), value=2, target=True)
+        db.scope("T", labelled.select(["a", "b"]))
+    sqlrl.SoftStructure(length=3, steps=2).fit(db, "T", missing="false")
+
+try:
+    {"likelihood": likelihood, "soft": soft, "structure": structure}[kind]()
+    print("learned", peak())
+except sqlrl.SqlrlError as error:
+    print(type(error).__name__, peak())
+"""
+
+
+# Each is a process of its own that imports everything and learns from as much as memory allows: up to half a minute.
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says what a process took at the most")
+@pytest.mark.parametrize(
+    ("kind", "n", "said"),
+    [
+        ("likelihood", 150_000, "learned"),
+        ("likelihood", 2_000_000, "MemoryLimitError"),
+        ("soft", 150_000, "learned"),
+        ("soft", 2_000_000, "MemoryLimitError"),
+        ("structure", 20_000, "learned"),
+    ],
+)
+def test_learning_keeps_a_small_limit_or_is_refused(kind: str, n: int, said: str) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", LEARNING, kind, str(n)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    word, peak = done.stdout.split()
+    assert word == said
+    # Imports, the database and arrays, each with its limit, and as much again for what allocators keep.
+    assert int(peak) < 1.5 * (PROCESS + 2 * 200 * 10**6)

@@ -18,6 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from string import Template
 
+import numpy as np
+import pyarrow as pa
+
 import sqlrl
 from sqlrl.engine.memory import Memory
 from sqlrl.ground.memory import ENTRY_BYTES, SINGLE_BYTES
@@ -82,6 +85,35 @@ def windows(db: sqlrl.Database, n: int) -> str:
     return "N(t, t, e)\nQ(t, e)\n0.5 N(x, y, e) ^ Q(x, e) => Q(y, e)\n-0.2 Q(x, e)"
 
 
+def soft(db: sqlrl.Database, n: int) -> str:
+    """Atoms with soft truths that stand alone, as a program of probabilistic soft logic."""
+    for name, target in (("P", False), ("Q", True)):
+        values = query("select 'c' || range, (range % 7) / 7.0 from range($n)", n)
+        db.load(name, values, columns=[0], value=1, types=("t",), target=target)
+    return "1: P(A) -> Q(A) ^2\n1: !Q(A) ^2"
+
+
+ENTITIES = 14_541
+"""Of the graph of `structure`, as in a public graph of that many entities, which has 87,000 triples of 11 relations."""
+
+
+def structure(db: sqlrl.Database, n: int) -> str:
+    """A graph with hubs: n labelled facts of one relation, and 57,000 of ten others between 14,541 entities."""
+    random = np.random.default_rng(0)
+    share = 1 / np.arange(1, ENTITIES + 1) ** 0.7
+    for i, size in enumerate([n, *[5_700] * 10]):
+        ends = random.choice(ENTITIES, (2 * size, 2), p=share / share.sum())
+        code = random.permutation(np.unique(ends[:, 0] * ENTITIES + ends[:, 1]))[:size]
+        rows = {"a": [f"e{x}" for x in code // ENTITIES], "b": [f"e{x}" for x in code % ENTITIES]}
+        if i:
+            db.load(f"R{i}", pa.table(rows), types=("e", "e"))
+            continue
+        labelled = pa.table({**rows, "v": (np.arange(len(code)) % 2).astype(float)})
+        db.load("T", labelled, columns=[0, 1], types=("e", "e"), value=2, target=True)
+        db.scope("T", labelled.select(["a", "b"]))
+    return ""
+
+
 SHAPES: dict[str, tuple[Callable[[sqlrl.Database, int], str], float, int]] = {
     "chain": (chain, 13 / 3, ENTRY_BYTES),
     "cut": (cut, 25 / 3, ENTRY_BYTES),
@@ -92,8 +124,11 @@ SHAPES: dict[str, tuple[Callable[[sqlrl.Database, int], str], float, int]] = {
     "pscg": (chain, 13 / 3, ENTRY_BYTES),
     "marginals": (chain, 13 / 3, ENTRY_BYTES),
     "refused": (cut, 25 / 6, ENTRY_BYTES),
+    "likelihood": (units, 3, ENTRY_BYTES),
+    "soft": (soft, 20 / 7, ENTRY_BYTES),
+    "structure": (structure, 0, ENTRY_BYTES),
 }
-"""Each with the atoms and literals for one of its n, and the bytes that are expected of each."""
+"""Each with the atoms and literals for one of its n (0 where n is 30,000), and the bytes that are expected of each."""
 
 
 def one(shape: str, limit: int, n: int) -> None:
@@ -101,19 +136,30 @@ def one(shape: str, limit: int, n: int) -> None:
     begun, outcome = time.perf_counter(), "done"
     with sqlrl.connect(memory_limit=f"{limit}GB", threads=2, progress=False) as db:
         text = SHAPES[shape][0](db, n) + "\n"
-        model = sqlrl.parse_mln(text, query=["Q"])
         try:
-            if shape == "pscg":
-                db.load("Q", query("select 'c' || range from range(0, $n, 2)", n), types=("t",), target=True)
-                sqlrl.PSCG(max_iterations=3).fit(db, model)
-            elif shape == "marginals":
-                db.probabilities(model, samples=20, burn_in=5, chains=2)
+            if shape == "structure":
+                sqlrl.SoftStructure(length=3, steps=3).fit(db, "T", missing="false")
+            elif shape == "soft":
+                sqlrl.SoftPseudoLikelihood().fit(db, sqlrl.parse_psl(text))
             else:
-                db.predict(model, method="full")
+                work(db, shape, sqlrl.parse_mln(text, query=["Q"]), n)
         except sqlrl.SqlrlError as error:
             outcome = type(error).__name__
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     print(json.dumps({"peak": peak, "outcome": outcome, "seconds": round(time.perf_counter() - begun, 1)}))
+
+
+def work(db: sqlrl.Database, shape: str, model: sqlrl.Model, n: int) -> None:
+    """Predict, or learn, with a Markov logic network."""
+    if shape in ("pscg", "likelihood"):
+        labels = query("select 'c' || range from range(0, $n, 2)", n)
+        db.load("Q", labels, types=("t",), target=True)
+        learner = sqlrl.PSCG(max_iterations=3) if shape == "pscg" else sqlrl.Likelihood(max_iterations=50)
+        learner.fit(db, model)
+    elif shape == "marginals":
+        db.probabilities(model, samples=20, burn_in=5, chains=2)
+    else:
+        db.predict(model, method="full")
 
 
 def main() -> None:
@@ -132,7 +178,7 @@ def main() -> None:
     for limit in map(int, options.limits.split(",")):
         for shape in options.shapes.split(","):
             _, each, size = SHAPES[shape]
-            n = int(options.share * Memory(limit * GB).arrays / size / each)
+            n = int(options.share * Memory(limit * GB).arrays / size / each) if each else 30_000
             command = [sys.executable, __file__, "--one", shape, str(limit), str(n)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:

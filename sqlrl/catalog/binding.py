@@ -91,7 +91,8 @@ def bind(
         built = _build(store, _Asked(model, roles, values, chosen, openings, opened or {}), constants, limit)
         if built and any(opening.scope is not None for opening in chosen.values()):
             constants = named_constants(store, model)
-        found = replace(layout(store, chosen, openings, set(roles.hidden), values.unseen), atom_limit=limit)
+        found = layout(store, chosen, openings, set(roles.hidden), values.unseen)
+        found = replace(found, atom_limit=limit, training=training)
         # They may have been made under a greater limit.
         check_atoms({name: info.atom_count for name, info in found.predicates.items() if info.open}, limit)
     warn_of_constants(store, model, constants, first=training or built)

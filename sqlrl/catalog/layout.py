@@ -93,6 +93,8 @@ class Layout:
     numbering: int = 0
     # False where numbers of constants may change before a query runs, as that of a view: no query contains them.
     sized: bool = True
+    # Whether weights are learned of it, which takes arrays beside those of the network.
+    training: bool = False
     _repr_html_ = markup.field_table
 
     def type_of(self, predicate: str, place: int) -> str:

@@ -150,7 +150,7 @@ def examine(directory: Path) -> Iterator[Check]:
     yield from _attempt("files of sqlrl", "install sqlrl again: pip install --force-reinstall sqlrl", _resources)
     yield Check("cores", str(_cores()))
     yield _memory()
-    yield from (_disk("working folder", directory), _disk("temporary folder", _temporary()))
+    yield from (_disk("working folder", directory), _disk("temporary folder", _temporary()), _spill())
     yield _machine_code()
     yield _bytecode()
     yield from _extras()
@@ -256,16 +256,39 @@ def _cores() -> int:
 
 
 def _memory() -> Check:
-    """Look at the memory of the machine, and at what a container leaves of it."""
-    from sqlrl.engine.memory import PROCESS, machine_memory, physical_memory
+    """Look at the memory of the machine, at what a container leaves of it, and at what a database takes of that by default."""
+    from sqlrl.engine.memory import PROCESS, SHARE, Memory, available_memory, machine_memory, physical_memory
     from sqlrl.wording import in_bytes
 
     may, whole = machine_memory(), physical_memory()
     limit = f", of which the container may take {in_bytes(may)}" if may < whole else ""
-    if may < 2 * PROCESS:
+    available = available_memory()
+    bound = "the container" if available.container else "the machine"
+    words = (
+        f"{in_bytes(whole)}{limit}; {in_bytes(available.size)} are available, bounded by {bound}: by default a database takes {SHARE:.0%} of that, "
+        f"up to {in_bytes(Memory.of_machine().limit)} with sqlrl itself"
+    )
+    if min(may, available.size) < 2 * PROCESS:
         remedy = "give the machine or the container more memory, or do less at once: examples=, scopes, --memory-limit"
-        return Check("memory", f"{in_bytes(whole)}{limit}", WARNING, remedy)
-    return Check("memory", f"{in_bytes(whole)}{limit}")
+        return Check("memory", words, WARNING, remedy)
+    return Check("memory", words)
+
+
+def _spill() -> Check:
+    """Look where a database in memory spills what exceeds its limit."""
+    from sqlrl.engine.spill import candidates, chosen_base
+
+    base = chosen_base()
+    if base is not None:
+        return _disk("spill folder", base)
+    folders = candidates()
+    tried, verb = ", ".join(map(str, folders)) or "the temporary folder", "are" if len(folders) > 1 else "is"
+    return Check(
+        "spill folder",
+        f"none: {tried} {verb} in memory or cannot be written",
+        WARNING,
+        "set TMPDIR to a folder on a disk, or pass connect(temp_directory='FOLDER')",
+    )
 
 
 def _temporary() -> Path | None:

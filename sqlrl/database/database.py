@@ -77,9 +77,13 @@ def connect(
     memory_limit : str, optional
         Such as "4GB". From 1 GB on it is for the whole process: what the database's share does not hold spills to `temp_directory`,
         predictions of many examples are made in smaller windows, and a ground network that would not fit is refused before it
-        is grounded (`MemoryLimitError`). A smaller limit is the database's alone. Without one, what exceeds the memory of the
-        machine or of the container is refused.
+        is grounded (`MemoryLimitError`). A smaller limit is that of the database, and ground networks may take as much again. By default
+        80 % of the memory that the machine, or the container, has available when the database is opened. On your own connection
+        the database keeps the limit that it has, and the default is for ground networks alone.
     temp_directory : path, optional
+        Where the database spills what exceeds its memory; "" if nothing may be spilled. By default a folder beside the database file, or in
+        the temporary folder of the system; one that a file system in memory holds is passed over. What a process that was
+        killed has left is removed by the next one. Your own connection keeps its folder.
     atom_limit : int
         The most query atoms that a model may have, helper atoms included; and the most clauses of templates. They are counted before they
         are made, and more are an error, since each takes about 250 bytes.

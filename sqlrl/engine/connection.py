@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,10 +21,13 @@ from sqlrl.engine.faults import check_database_file, damage_error, damaged, unwr
 from sqlrl.engine.interruption import heed
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.settings import checked_directory, checked_memory, checked_threads, memory_bytes
+from sqlrl.engine.spill import SpillFolder, spill_folder
 from sqlrl.engine.trust import SEALED, attach_sealed, check_macros, checked_folder, lock, spill_directory
-from sqlrl.errors import BusyError, EngineError, InputError, Parameter, brief
+from sqlrl.errors import BusyError, EngineError, InputError, Parameter, Written, brief
 from sqlrl.paths import exists, expanded, is_dir
 from sqlrl.wording import check_characters
+
+logger = logging.getLogger(__name__)
 
 # A file of this name would make `sqlrl.clause` ambiguous between its catalog and its schema.
 _RESERVED = {"sqlrl"}
@@ -42,12 +47,12 @@ def connect(
     settings: dict[str, str | int | bool] = {}
     if threads is not None:
         settings["threads"] = checked_threads(threads)
-    memory = Memory.of_machine()
+    memory: Memory | None = None
     if memory_limit is not None:
         settings["memory_limit"] = checked_memory(memory_limit)
         memory = Memory.of(memory_bytes(memory_limit), fixed=not trusted)
-        if memory.given:
-            settings["memory_limit"] = f"{memory.share() // 1000}KB"
+        if not memory.apart:
+            settings["memory_limit"] = _kilobytes(memory.share())
     if temp_directory is not None:
         settings["temp_directory"] = checked_directory(temp_directory)
     place = checked_folder(folder, trusted=trusted)
@@ -63,7 +68,9 @@ def connect(
         try:
             _set(target, settings)
             # Unless the user's database has sqlrl's tables, they live in an attached one in memory, so that nothing of the user's is written.
-            return _limited(_guest(target, owned=False, path="your connection"), memory)
+            return _limited(
+                _guest(target, owned=False, path="your connection"), memory or Memory.of_machine(apart=True)
+            )
         except RuntimeError as error:
             heed(error)
             raise
@@ -85,15 +92,42 @@ def connect(
     config: dict[str, Any] = {}
     if not trusted:
         settings.pop("temp_directory", None)
-        config = {**SEALED, "temp_directory": spill_directory(path, temp_directory)}
-    connection = _open(path, read_only and path != ":memory:", config, trusted)
-    try:
-        engine = _prepared(connection, path, settings, read_only=read_only, trusted=trusted, existed=existed)
-        return _limited(engine, memory, place)
-    except BaseException as error:
-        connection.close()
-        heed(error)
-        raise
+        config = dict(SEALED)
+    with ExitStack() as undone:
+        spill = None
+        if temp_directory is None:
+            spill = spill_folder(path)
+            if spill is not None:
+                undone.callback(spill.release)
+        if not trusted:
+            config["temp_directory"] = spill_directory(temp_directory, spill)
+        connection = _open(path, read_only and path != ":memory:", config, trusted)
+        undone.callback(connection.close)
+        try:
+            _check_opened(connection, path, trusted=trusted)
+            if memory is None:
+                memory = _default_memory(connection, path, settings, trusted=trusted)
+            if temp_directory is None and trusted:
+                _set_spill(connection, path, spill)
+            engine = _prepared(connection, path, settings, read_only=read_only, trusted=trusted)
+        except BaseException as error:
+            if file is not None and not existed and isinstance(error, InputError):
+                connection.close()
+                file.unlink(missing_ok=True)
+            heed(error)
+            raise
+        undone.pop_all()
+        return _limited(engine, memory, place, spill)
+
+
+def _check_opened(connection: duckdb.DuckDBPyConnection, path: str, *, trusted: bool) -> None:
+    """Look at a connection of our own before anything is done on it."""
+    if not trusted:
+        # A file whose macros stand for functions of DuckDB's is refused before one is called.
+        check_macros(connection, path)
+    # Connections of one process to one file share their settings.
+    if path != ":memory:":
+        check_ready(connection)
 
 
 def _prepared(
@@ -103,27 +137,13 @@ def _prepared(
     *,
     read_only: bool,
     trusted: bool,
-    existed: bool,
 ) -> DuckDBEngine:
     """Set up a connection of our own that was opened: settings, a schema, and scratch memory."""
-    file = None if path == ":memory:" else Path(path)
-    try:
-        if not trusted:
-            # A file whose macros stand for functions of DuckDB's is refused before one is called.
-            check_macros(connection, path)
-        # Connections of one process to one file share their settings.
-        if file is not None:
-            check_ready(connection)
-        if _draws_bars(connection):
-            settings["enable_progress_bar"] = False
-        _set(connection, settings)
-        if not trusted:
-            lock(connection)
-    except InputError:
-        connection.close()
-        if file is not None and not existed:
-            file.unlink(missing_ok=True)
-        raise
+    if _draws_bars(connection):
+        settings["enable_progress_bar"] = False
+    _set(connection, settings)
+    if not trusted:
+        lock(connection)
     catalog = _current_catalog(connection)
     if read_only and path != ":memory:":
         return _reader(connection, catalog, path, trusted=trusted)
@@ -139,10 +159,58 @@ def _prepared(
     )
 
 
-def _limited(engine: DuckDBEngine, memory: Memory, folder: Path | None = None) -> DuckDBEngine:
-    """Tell an engine how much memory its process may take, and which folder its scripts may name files of."""
-    engine.memory, engine.folder = memory, folder
+def _limited(
+    engine: DuckDBEngine, memory: Memory, folder: Path | None = None, spill: SpillFolder | None = None
+) -> DuckDBEngine:
+    """Tell an engine how much memory its process may take, which folder its scripts may name files of, and where its database spills."""
+    engine.limit(memory, spill)
+    engine.folder = folder
     return engine
+
+
+def _kilobytes(size: int) -> str:
+    return f"{size // 1000}KB"
+
+
+def _setting(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+    """Return the value of a setting; nothing of a file is called for that."""
+    query = "SELECT value FROM system.main.duckdb_settings() WHERE name = ?"
+    return str(connection.execute(query, [name]).fetchall()[0][0])
+
+
+@cache
+def _usual_limit() -> str:
+    """Return the memory limit of a database for which nobody has set one, as DuckDB writes it."""
+    with closing(duckdb.connect(":memory:")) as connection:
+        return _setting(connection, "memory_limit")
+
+
+def _default_memory(
+    connection: duckdb.DuckDBPyConnection, path: str, settings: dict[str, str | int | bool], *, trusted: bool
+) -> Memory:
+    """Return the memory where nobody gave a limit, and set the share of the database, unless somebody else in this process has set one."""
+    untouched = path == ":memory:" or _setting(connection, "memory_limit") == _usual_limit()
+    memory = Memory.of_machine(fixed=not trusted, apart=not untouched)
+    if untouched:
+        settings["memory_limit"] = _kilobytes(memory.share())
+    return memory
+
+
+def _set_spill(connection: duckdb.DuckDBPyConnection, path: str, spill: SpillFolder | None) -> None:
+    """Let a database spill to a folder, or nowhere if there is none on a disk, unless somebody else in this process has said where."""
+    if _setting(connection, "temp_directory") not in (".tmp", f"{path}.tmp"):
+        return
+    if spill is None:
+        logger.warning(
+            "no folder on a disk can be written, so that what exceeds the memory cannot be spilled: pass %s, or set TMPDIR to one",
+            Parameter("temp_directory", Written("..."), "connect({})"),
+        )
+    folder = str(spill.path) if spill is not None else ""
+    try:
+        connection.execute(f"SET temp_directory = {exp.convert(folder).sql(dialect='duckdb')}")
+    except duckdb.Error as error:
+        # Another connection of this process to the same file has spilled already.
+        logger.debug("the database goes on spilling to where it has: %s", error)
 
 
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")

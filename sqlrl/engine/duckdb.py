@@ -32,6 +32,7 @@ from sqlrl.engine.macros import created, hiding, macros, reached
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.nodes import table
 from sqlrl.engine.queries import changing_part, kind_of
+from sqlrl.engine.spill import SpillFolder
 from sqlrl.engine.trust import Item, admitted, contents, told_macros
 from sqlrl.engine.turns import busy, is_busy, turn_of
 from sqlrl.errors import (
@@ -90,6 +91,7 @@ class DuckDBEngine:
         self.turn = turn_of(connection, path)
         self.closed = False
         self._directory = directory
+        self._let_go: Callable[[], object] | None = None
         self._place = place or self._current_place()
         # How many transactions were rolled back: whoever knows what the last one wrote has to look again.
         self.rolled_back = 0
@@ -107,10 +109,11 @@ class DuckDBEngine:
         self.doubtful = not self._alone
         self._unready = False
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
-        self.memory = Memory.of_machine()
         # The only folder whose files the statements of a script may name in an untrusted database.
         self.folder: Path | None = None
-        self._beside = 0
+        # Until `limit`, the database has its own limit, and no arrays are made.
+        self.memory = Memory(0, given=False, apart=True)
+        self._share = 0
         # Tables that were made while nobody could see them (None where somebody can), what makes views and then comments, and whether a
         # cursor waits for the comments.
         # Somebody can in a file, which another connection may open at any moment, or another process after this one was killed; and on the user's
@@ -269,10 +272,19 @@ class DuckDBEngine:
 
     def leave(self, arrays: int) -> None:
         """Limit the database to the memory that a given limit leaves beside arrays; EngineError if it holds more, and may not spill it."""
-        if not self.memory.given or self.memory.fixed or arrays == self._beside:
+        if self.memory.apart or self.memory.fixed:
             return
-        self.execute_sql(f"SET memory_limit = '{self.memory.share(arrays) // 1000}KB'", step="leave memory to arrays")
-        self._beside = arrays
+        share = self.memory.share(arrays)
+        if share != self._share:
+            self.execute_sql(f"SET memory_limit = '{share // 1000}KB'", step="leave memory to arrays")
+            self._share = share
+
+    def limit(self, memory: Memory, spill: SpillFolder | None = None) -> None:
+        """Say how much memory there is, of which the database has its share, and in which folder of sqlrl's it spills, if in any."""
+        self.memory, self._share = memory, memory.share()
+        if spill is not None:
+            # Where nobody closes the engine, the folder is let go of with it.
+            self._let_go = weakref.finalize(self, spill.release)
 
     def interrupt(self) -> None:
         """Stop what runs now, streams included; may be called from another thread."""
@@ -635,7 +647,8 @@ class DuckDBEngine:
         made._is_cursor = True
         made.unseen = None
         self._show_beside(made)
-        made.memory, made.folder = self.memory, self.folder
+        made.limit(self.memory)
+        made.folder = self.folder
         made.family = self.family
         self.family.add(made)
         self._made.add(made)
@@ -668,6 +681,8 @@ class DuckDBEngine:
             elif not self.closed:
                 self._forget_registered()
             self.closed = True
+        if self._let_go is not None:
+            self._let_go()
         if self._directory is not None:
             self._directory.cleanup()
 
@@ -835,7 +850,7 @@ class DuckDBEngine:
         except _FAILURES as error:
             logger.debug("the settings of the database cannot be read: %s", error)
             return ""
-        if self.memory.given:
+        if not self.memory.apart:
             whole = f"{storage.memory_limit}, the database's share of {in_bytes(self.memory.limit)}"
             storage = replace(storage, memory_limit=whole)
         return remedy(reason, storage)

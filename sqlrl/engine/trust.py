@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 
 from sqlrl.engine.macros import Macro, hiding, macros
+from sqlrl.engine.spill import SpillFolder
 from sqlrl.errors import InputError, Parameter, UntrustedError
 from sqlrl.paths import expanded, is_dir, leads_into
 from sqlrl.wording import shortened
@@ -88,11 +89,11 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 """A URL, or the prefix of an extension; a single letter is a drive."""
 
 
-def spill_directory(path: str, chosen: str | Path | None) -> str:
-    """Return where a sealed database spills: a folder of its own, in the one that was chosen or beside the file."""
+def spill_directory(chosen: str | Path | None, own: SpillFolder | None) -> str:
+    """Return where a sealed database spills: a folder of its own, in the one that was chosen if one was; '' for nowhere."""
     if chosen is not None:
         return str(Path(chosen) / f"sqlrl{_SPILL}")
-    return str(Path.cwd() / f"sqlrl{_SPILL}") if path == ":memory:" else path + _SPILL
+    return str(own.path) if own is not None else ""
 
 
 def attach_sealed(connection: duckdb.DuckDBPyConnection, path: str) -> None:

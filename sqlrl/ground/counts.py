@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.engine.nodes import integer, named, star_count, subquery
 from sqlrl.errors import CountOverflowError, GroundingLimitError, OverflowEngineError, Parameter
 from sqlrl.ground.program import BoundFeature, Extent, Program, ShapeUse
 from sqlrl.logic.compile import clause_text
@@ -93,12 +94,15 @@ def overflow_named(program: Program, use: ShapeUse) -> Iterator[None]:
 
 def _overflow(program: Program, use: ShapeUse) -> CountOverflowError:
     """Return the error that a count of a shape's clauses does not fit into 128 bits; it names the first of them."""
+    return CountOverflowError(f"a count of {shape_place(program, use)} does not fit into 128 bits")
+
+
+def shape_place(program: Program, use: ShapeUse) -> str:
+    """Return where the first rule of a shape stands, and the rule."""
     of_shape = (i for i, f in enumerate(program.features) if any(x.shape == use.shape for x in f.instances))
     # The shape of a part of a rule is that of no rule.
     feature = next(of_shape, None)
-    if feature is None:
-        feature = program.feature_of[use.clauses[0]]
-    return CountOverflowError(f"a count of {rule_place(program, feature)} does not fit into 128 bits")
+    return rule_place(program, program.feature_of[use.clauses[0]] if feature is None else feature)
 
 
 # ---- the limit on the number of ground clauses -------------------------------------------------------
@@ -121,6 +125,23 @@ def check_limit(extent: Extent, use: ShapeUse, *, counting: bool = True) -> None
             )
     if loose_literal(use.bound) is not None:
         check_count(extent, use, POSSIBLE)
+
+
+def check_rows(extent: Extent, use: ShapeUse, query: exp.Select) -> None:
+    """Refuse a grounding query that merges rows and would enumerate more of them than the limit: GroundingLimitError."""
+    program, limit = extent.program, extent.limit
+    if limit is None or extent.domain_bound(use) <= limit:
+        return
+    # Nothing is aggregated, and no more is enumerated than the limit and one.
+    rows = query.copy()
+    rows.set("group", None)
+    rows = rows.select(integer(1), append=False, copy=False).limit(limit + 1, copy=False)
+    counts = exp.select(named(star_count(), "n")).from_(subquery(rows, "r"))
+    if int(program.engine.fetch(counts, step=f"count the groundings of {use.shape}").column(0)[0].as_py()) > limit:
+        raise GroundingLimitError(
+            f"{shape_place(program, use)} leaves more groundings to enumerate for its query atoms than the limit of {limit:,} "
+            f"({shape_words(program, use)}): join its variables by literals that hold for fewer constants, {ADVICE}"
+        )
 
 
 def check_count(extent: Extent, use: ShapeUse, world: World) -> None:

@@ -17,7 +17,7 @@ from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import named, star_count, table
 from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError, Parameter
 from sqlrl.ground.atoms import read_atoms
-from sqlrl.ground.counts import check_limit
+from sqlrl.ground.counts import check_limit, check_rows
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.memory import check_memory, memory_budget
 from sqlrl.ground.network import FloatArray, IntArray
@@ -27,9 +27,10 @@ from sqlrl.ground.rows import AtomIndex, Budget
 from sqlrl.ground.soft_program import SoftProgram, SumUse
 from sqlrl.logic.psl_arithmetic import ArithmeticRule, Coefficient, cardinalities, coefficient_value
 from sqlrl.logic.psl_literals import OrderLiteral, RuleError, SoftLiteral, literals_of
-from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, ShapeOrder, Slot
+from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeLiteral, ShapeOrder, Slot
 from sqlrl.logic.terms import EqualityLiteral, Literal
-from sqlrl.plan.hinges import hinges
+from sqlrl.plan.grounding import GroundingQuery
+from sqlrl.plan.hinges import hinges, lone_open_literal
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sums import addends, bindings, filter_condition, filter_places, numbered
 from sqlrl.progress import staged
@@ -52,22 +53,42 @@ class _Rows:
 
 
 def ground_hinges(
-    soft: SoftProgram, extent: Extent, *, atoms: IntArray | None = None, budget: Budget | None = None
+    soft: SoftProgram,
+    extent: Extent,
+    *,
+    atoms: IntArray | None = None,
+    budget: Budget | None = None,
+    learning: bool = False,
 ) -> HingeNetwork:
-    """Ground a soft program over the query atoms of some examples; `atoms` are their ids, if read already."""
+    """Ground a soft program over the query atoms of some examples; `atoms` are their ids, if read already.
+
+    For learning, soft rules are grounded inward from their query atoms where they have one open literal, and `base` lacks what no weight depends on.
+    """
     atoms = read_atoms(extent).ids if atoms is None else atoms
     index = AtomIndex(atoms)
+    hard = _hard_shapes(soft) if learning else set()
+    lone = _inward(extent, hard) if learning else {}
+    for shape, plan in lone.items():
+        check_rows(extent, extent.program.shapes[shape], plan.query)
     if budget is None:
-        extent.program.engine.leave(check_memory(extent, len(atoms)))
+        extent.program.engine.leave(check_memory(extent, len(atoms), lone))
         budget = memory_budget(extent.program, len(atoms))
     budget.take(len(atoms))
     pipeline = Pipeline(extent, index, np.zeros(soft.program.clause_count, object), budget)
     parts: list[_Rows] = []
     for each in _decided(extent):
+        if learning and each.use.shape not in hard:
+            continue
         check_limit(extent, each.use, counting=False)
         parts += _rows_of(pipeline, each)
-    for each in plans(extent, hinges):
-        check_limit(extent, each.use, counting=False)
+
+    def planned(bound: BoundShape, examples: TableName | None) -> GroundingQuery:
+        """Return the query of a shape."""
+        return lone[bound.shape] if bound.shape in lone else hinges(bound, examples)
+
+    for each in plans(extent, planned):
+        if each.use.shape not in lone:
+            check_limit(extent, each.use, counting=False)
         parts += _rows_of(pipeline, each)
     for use in staged("grounding arithmetic rules", soft.sums):
         parts.append(_sum_rows(soft, extent, index, budget, use))
@@ -75,6 +96,23 @@ def ground_hinges(
 
 
 # ---- logical rules -----------------------------------------------------------------------------------
+
+
+def _inward(extent: Extent, hard: set[Shape]) -> dict[Shape, GroundingQuery]:
+    """Return the queries of the shapes of soft rules with one open literal, which begin at its query atoms."""
+    found = {}
+    for shape, use in extent.program.shapes.items():
+        place = lone_open_literal(use.bound)
+        if place is not None and shape not in hard:
+            found[shape] = hinges(use.bound, extent.examples, inward=place)
+    return found
+
+
+def _hard_shapes(soft: SoftProgram) -> set[Shape]:
+    """Return the shapes of hard rules, whose groundings are all looked at: those that the data violate by themselves are refused."""
+    program = soft.program
+    features = (program.features[program.feature_of[i]] for i in np.flatnonzero(soft.hard).tolist())
+    return {instance.shape for bound in features for instance in bound.instances}
 
 
 def _decided(extent: Extent) -> list[ShapePlan]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -11,7 +12,8 @@ from sqlrl.errors import MemoryLimitError, Parameter, SqlrlError
 from sqlrl.ground.counts import check_limit, enumerations, rule_place, shape_words
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import Budget
-from sqlrl.plan.grounding import ground, open_literals
+from sqlrl.logic.shapes import Shape
+from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
 from sqlrl.wording import both_in_bytes, counted, in_bytes
 
 ENTRY_BYTES = 285
@@ -33,7 +35,8 @@ QUICKLY = 10**8
 
 def entry_bytes(program: Program) -> int:
     """Return what an atom or a literal of the networks of a program takes."""
-    joined = program.blocks or any(_width(use) > 1 for use in program.shapes.values())
+    # Learners keep what they sum beside the network: 246 measured of likelihoods and of soft learners, where each atom stands alone.
+    joined = program.layout.training or program.blocks or any(_width(use) > 1 for use in program.shapes.values())
     return ENTRY_BYTES if joined else SINGLE_BYTES
 
 
@@ -52,36 +55,48 @@ class ShapeSize:
     clause: int | None = None
 
 
-def network_sizes(extent: Extent, *, most: int = 0) -> list[ShapeSize]:
-    """Return the sizes of shapes, largest first: by domains if these give at most `most` literals, else by joins."""
-    program = extent.program
+def network_sizes(
+    extent: Extent, *, most: int = 0, merged: Mapping[Shape, GroundingQuery] | None = None
+) -> list[ShapeSize]:
+    """Return the sizes of shapes, largest first: by domains if these give at most `most` literals, else by joins.
+
+    Of shapes in `merged` the rows of a query are all that there is.
+    """
+    program, merged = extent.program, merged or {}
     # Nothing is enumerated, and nothing counted where the sizes of domains say enough.
     found = []
     for use in program.shapes.values():
         if use.bound.is_open:
             clauses = extent.domain_bound(use)
+            if use.shape in merged:
+                clauses = min(clauses, _most_merged(program, use, clauses))
             found.append(ShapeSize(use, clauses, clauses * _width(use)))
     if sum(size.literals for size in found) > most:
-        found = [_joined(extent, size.use) for size in found]
+        found = [
+            _merged(extent, size, merged[size.use.shape]) if size.use.shape in merged else _joined(extent, size.use)
+            for size in found
+        ]
     return sorted(found, key=lambda size: -size.literals)
 
 
-def check_memory(extent: Extent, atoms: int) -> int:
-    """Return about how many bytes a network will take, or raise a MemoryLimitError before anything is grounded."""
-    program = extent.program
+def check_memory(extent: Extent, atoms: int, merged: Mapping[Shape, GroundingQuery] | None = None) -> int:
+    """Return about how many bytes a network will take, or raise a MemoryLimitError before anything is grounded; `merged` as in `network_sizes`."""
+    program, merged = extent.program, merged or {}
     each, most = entry_bytes(program), most_entries(program)
     if atoms > most:
         # Nothing has to be counted for that.
         raise refusal(program, atoms, atoms * each)
-    sizes = network_sizes(extent, most=max(most - atoms, 0))
+    sizes = network_sizes(extent, most=max(most - atoms, 0), merged=merged)
     # Joins enumerate too much: count ground clauses as they are, without a row leaving the database, if not too many.
     if atoms + sum(size.literals for size in sizes) > most:
-        sizes = sorted((_exact(extent, size, most) for size in sizes), key=lambda size: -size.literals)
+        found = (size if size.use.shape in merged else _exact(extent, size, most) for size in sizes)
+        sizes = sorted(found, key=lambda size: -size.literals)
     entries = atoms + sum(size.literals for size in sizes)
     if entries > most:
         # What the caller's own limit refuses is said first: that error names the variables that nothing joins.
         for size in sizes:
-            check_limit(extent, size.use)
+            if size.use.shape not in merged:
+                check_limit(extent, size.use)
         raise refusal(program, atoms, entries * each, sizes[0] if sizes else None)
     return entries * each
 
@@ -110,7 +125,7 @@ def refusal(program: Program, atoms: int, size: int | None, largest: ShapeSize |
     if largest is not None and largest.clause is not None and largest.literals > atoms:
         where = rule_place(program, program.feature_of[largest.clause])
         place = f"{where} has {counted(largest.clauses, 'ground clause')} ({shape_words(program, largest.use)}), which with "
-    what = "a memory limit" if memory.given else "the memory of this machine"
+    what = "a memory limit" if memory.given else "the available memory"
     # Twice as much is the next thing to try where nobody knows.
     needed = 2 * memory.arrays if size is None else size
     enough = memory.enough(needed) // 10**9
@@ -137,6 +152,23 @@ def _width(use: ShapeUse) -> int:
     groups = sum(any(bound.info(x).open for x in group.literals) for group in bound.shape.exists)
     # Witnesses are several, so that their atoms never stand alone.
     return len(open_literals(bound)) + 2 * groups
+
+
+def _most_merged(program: Program, use: ShapeUse, most: int) -> int:
+    """Return how many rows a query at the most has that merges the ground clauses of a shape with one open literal; `most` if values differ."""
+    bound = use.bound
+    if any(bound.info(x).valued for x in bound.shape.literals):
+        return most
+    [literal] = open_literals(bound)
+    return bound.info(literal).atom_count * program.clauses_of(use)
+
+
+def _merged(extent: Extent, size: ShapeSize, plan: GroundingQuery) -> ShapeSize:
+    """Count the rows of a query that merges the ground clauses of a shape, of which none is listed but by the database."""
+    query = exp.select(named(star_count(), "n")).from_(subquery(plan.query, "g"))
+    found = extent.program.engine.fetch(query, step=f"count the merged ground clauses of {size.use.shape}")
+    rows = int(found.column(0)[0].as_py()) * (1 if plan.has_clause else max(len(size.use.clauses), 1))
+    return ShapeSize(size.use, rows, rows * _width(size.use))
 
 
 def _joined(extent: Extent, use: ShapeUse) -> ShapeSize:

@@ -51,7 +51,10 @@ MOST_WALKS = 100_000_000
 """Walks that one step makes, or that meet, before anything is aggregated: about ten seconds of two cores, and a few gigabytes."""
 
 AT_ONCE = 20_000_000
-"""Walks that are made distinct by one query: more fill the memory."""
+"""Walks that are made distinct by one query at the most."""
+
+WALK_BYTES = 100
+"""What a walk takes while walks are made distinct: fewer at once are made where the database has little memory."""
 
 FEWER_WALKS = f"lower {Parameter('length')}, leave predicates out that reach nearly everything ({Parameter('predicates')}), give fewer targets, or raise {Parameter('limit')}"
 """What helps against too many walks."""
@@ -444,9 +447,10 @@ class _Run:
                 f"{self._paths.limit:,}: {FEWER_WALKS}"
             )
         self._walks += int(total)
-        if total <= AT_ONCE:
+        most = max(min(AT_ONCE, self._paths.engine.memory.share() // WALK_BYTES), 1)
+        if total <= most:
             return [None]
-        cut = np.flatnonzero(np.diff((np.cumsum(n) - n) // AT_ONCE)) + 1
+        cut = np.flatnonzero(np.diff((np.cumsum(n) - n) // most)) + 1
         places = [int(number[0]), *number[cut].tolist(), int(number[-1]) + 1]
         return list(pairwise(places))
 

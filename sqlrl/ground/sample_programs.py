@@ -15,14 +15,16 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.psl_files import parse_psl
 
 
-def sample_program(text: str, query: Iterable[str], facts: Mapping[str, Sequence[tuple[str, ...]]]) -> Program:
+def sample_program(
+    text: str, query: Iterable[str], facts: Mapping[str, Sequence[tuple[str, ...]]], *, training: bool = True
+) -> Program:
     """Return a program in Alchemy's language, held against tuples in memory; facts of query predicates are labels."""
     model = parse_mln(text, query=tuple(query))
     catalog = Catalog(connect(":memory:", threads=1))
     catalog.declare(model)
     for name, rows in facts.items():
         catalog.load(name, list(rows), target=name in model.query)
-    return bind_program(catalog.engine, catalog.bind(model, training=True), model)
+    return bind_program(catalog.engine, catalog.bind(model, training=training), model)
 
 
 def sample_soft_program(

@@ -109,10 +109,23 @@ class Groundings:
     outer: dict[int, ValueSource]  # positive literals that are still to be joined, by their places in the shape
 
 
+def lone_open_literal(bound: BoundShape) -> int | None:
+    """Return the place of the open literal of a shape that has one alone, None if it has several or none."""
+    opened = [i for i, literal in enumerate(bound.shape.literals) if bound.info(literal).open]
+    return opened[0] if len(opened) == 1 else None
+
+
 def groundings(
-    bound: BoundShape, examples: TableName | None = None, among: Mapping[int, TableName] | None = None
+    bound: BoundShape,
+    examples: TableName | None = None,
+    among: Mapping[int, TableName] | None = None,
+    *,
+    inward: int | None = None,
 ) -> Groundings:
-    """Join what may be above 0 of the literals of a body, and what the other variables range over; literals in `among` have the rows of a table alone."""
+    """Join what may be above 0 of the literals of a body, and what the other variables range over.
+
+    Literals in `among` have the rows of a table alone. The literal at the place `inward` has its query atoms alone, and all else is joined to these.
+    """
     shape, body = bound.shape, QueryBody(bound)
     if bound.parameters is not None:
         body.join(parameter_source(bound.parameters, shape))
@@ -125,8 +138,16 @@ def groundings(
             return value_source(bound, literal, alias, zeros=zeros)
         return ValueSource(SlotSource(table(among[i], alias), alias, bound.columns(literal)), integer(1), 0.0)
 
+    if inward is not None:
+        first, alias = shape.literals[inward], body.alias("o")
+        atoms = bound.info(first).atoms
+        assert atoms is not None, "query atoms are those of an open predicate"
+        each = ValueSource(SlotSource(table(atoms, alias), alias, bound.columns(first)), column("atom", alias), 0.0)
+        told[inward] = _Told.of(each)
+        body.join(each.source)
+        body.learn_domains(first)
     for i, literal in enumerate(shape.literals):
-        if not literal.positive:
+        if not literal.positive and i != inward:
             each = source(i, literal, "t")
             told[i] = _Told.of(each)
             body.join(each.source)
@@ -135,7 +156,7 @@ def groundings(
     inner, outer = list[int](), dict[int, ValueSource]()
     for i, literal in enumerate(shape.literals):
         info = bound.info(literal)
-        if not literal.positive or not (info.open or info.valued):
+        if not literal.positive or i == inward or not (info.open or info.valued):
             continue
         joined = literal == loose or (info.open and bound.covers(literal))
         each = source(i, literal, "o", zeros=joined)
@@ -152,9 +173,12 @@ def groundings(
     return Groundings(body, told, tuple(inner), outer)
 
 
-def hinges(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery:
-    """Plan the hinges of a shape of plain literals that some truth values make positive, in `GroundingQuery` columns and `constant` (DOUBLE)."""
-    found = groundings(bound, examples)
+def hinges(bound: BoundShape, examples: TableName | None = None, *, inward: int | None = None) -> GroundingQuery:
+    """Plan the hinges of a shape of plain literals that some truth values make positive, in `GroundingQuery` columns and `constant` (DOUBLE).
+
+    With `inward`, the place of the only open literal, hinges without a query atom are left out, and bodies are joined to the atoms alone.
+    """
+    found = groundings(bound, examples, inward=inward)
     body = found.body
     for each in found.outer.values():
         body.outer_join(each.source)

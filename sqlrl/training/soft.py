@@ -125,7 +125,7 @@ def soft_training(
         extent = Extent(soft.program, chosen, limit, len(ids))
         if missing == "error":
             check_listed(soft, extent, rules=count)
-        network = ground_hinges(soft, extent)
+        network = ground_hinges(soft, extent, learning=True)
         if not len(network.atoms):
             raise InputError(
                 f"there are no query atoms to learn from: check {Parameter('examples')}, and that what is to be predicted has labels or a scope"

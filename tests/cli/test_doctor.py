@@ -14,7 +14,7 @@ import pytest
 
 from sqlrl import compilation, kernels
 from sqlrl.cli import doctor
-from sqlrl.engine import memory
+from sqlrl.engine import memory, spill
 from tests.cli.conftest import Run
 
 COLUMNS = ["check", "found", "status", "remedy"]
@@ -102,9 +102,24 @@ def test_folders_that_cannot_be_written(run: Run, monkeypatch: pytest.MonkeyPatc
 def test_the_limit_of_a_container_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "machine_memory", lambda: 500_000_000)
     monkeypatch.setattr(memory, "physical_memory", lambda: 16_000_000_000)
+    monkeypatch.setattr(memory, "available_memory", lambda: memory.Available(400_000_000, container=True))
+    monkeypatch.setattr(memory, "resident_memory", lambda: 100_000_000)
     found = doctor._memory()
-    assert found.found == "16 GB, of which the container may take 500 MB"
+    assert found.found == (
+        "16 GB, of which the container may take 500 MB; 400 MB are available, bounded by the container: by default a database takes 80% of that, "
+        "up to 420 MB with sqlrl itself"
+    )
     assert (found.status == "warning") == (2 * memory.PROCESS > 500_000_000)
+
+
+def test_the_folder_to_spill_to_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(spill, "candidates", lambda path=":memory:": [tmp_path])
+    assert doctor._spill().found.startswith(f"{tmp_path}, ")
+    monkeypatch.setattr(spill, "in_memory", lambda folder: True)
+    found = doctor._spill()
+    assert (found.status, found.found) == ("warning", f"none: {tmp_path} is in memory or cannot be written")
+    assert "TMPDIR" in found.remedy
+    assert "connect(temp_directory='FOLDER')" in found.remedy
 
 
 def test_a_full_disk_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError
+from sqlrl.engine.memory import PROCESS, WORKING, Memory
+from sqlrl.errors import GroundingLimitError, InfeasibleError, MemoryLimitError, ModelError
 from sqlrl.ground.hinges import ground_hinges
+from sqlrl.ground.memory import SINGLE_BYTES
 from sqlrl.ground.program import Extent
 from sqlrl.logic.psl_files import parse_psl
 from tests.ground.soft_worlds import Data, World, enumerated, hard, penalty, random_world
@@ -45,9 +47,9 @@ P(A, B) <= V(A, B) .
 """.strip().splitlines()
 
 
-def network_of(world, model, *, observed_bodies=False, **options):
+def network_of(world, model, *, observed_bodies=False, learning=False, **options):
     soft = world.program(model, observed_bodies=observed_bodies)
-    return soft, ground_hinges(soft, Extent(soft.program, **options))
+    return soft, ground_hinges(soft, Extent(soft.program, **options), learning=learning)
 
 
 @pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 6))])
@@ -89,6 +91,51 @@ def test_bodies_may_read_what_is_observed_alone(seed):
     y = np.random.default_rng(seed).random(len(network.atoms))
     truth = dict(zip(network.atoms.tolist(), y.tolist(), strict=True))
     assert network.incompatibility(y) == pytest.approx(penalty(model, found, truth), abs=1e-9)
+
+
+@pytest.mark.parametrize("observed_bodies", [False, True])
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
+def test_learning_grounds_the_same_hinges_inward(seed, *, observed_bodies):
+    world = random_world(seed)
+    model = parse_psl("\n".join(text for text in RULES if not text.endswith(".")))
+    _, whole = network_of(world, model, observed_bodies=observed_bodies)
+    _, inward = network_of(world, model, observed_bodies=observed_bodies, learning=True)
+    for name in ("atoms", "pointer", "columns", "coefficients", "constants", "multiplicity", "rule", "hard"):
+        assert getattr(inward, name).tolist() == getattr(whole, name).tolist(), name
+
+
+def test_learning_refuses_hard_rules_that_the_data_violate():
+    world = World(("a", "b"), {"C": Data(2, {("a", "b"): 1.0}), "Q": Data(1, {}, (("a",),))})
+    # Both rules have one shape, and only the hard one is about an atom that is not listed.
+    model = parse_psl("1: C(A, B) -> Q(A)\nC(A, B) -> Q(B) .")
+    for learning in (False, True):
+        with pytest.raises(InfeasibleError, match="hard rules by itself"):
+            network_of(world, model, learning=learning)
+
+
+def grid(n):
+    """Return a world in which everybody knows everybody, and few are asked about."""
+    names = tuple(f"n{i}" for i in range(n))
+    atoms = tuple((x,) for x in names[:3])
+    return World(names, {"Q": Data(1, {}, atoms), "C": Data(2, {(x, y): 1.0 for x in names for y in names})})
+
+
+def test_learning_is_limited_by_what_is_about_atoms():
+    model = parse_psl("1: C(A, B) & C(B, D) -> Q(A)")
+    # Of 8,000 groundings 1,200 are about one of three atoms.
+    _, network = network_of(grid(20), model, learning=True, limit=1200)
+    assert network.multiplicity.tolist() == [400] * 3
+    with pytest.raises(GroundingLimitError, match=r"C\(A, B\) v !C\(B, D\) v Q\(A\) leaves more .*limit of 1,199"):
+        network_of(grid(20), model, learning=True, limit=1199)
+
+
+def test_memory_is_estimated_by_what_is_about_atoms():
+    soft = grid(20).program(parse_psl("1: C(A, B) & C(B, D) -> Q(A)"))
+    soft.engine.limit(Memory(PROCESS + WORKING + 10 * SINGLE_BYTES))
+    assert len(ground_hinges(soft, Extent(soft.program), learning=True).rule) == 3
+    soft.engine.limit(Memory(PROCESS + WORKING + 5 * SINGLE_BYTES))
+    with pytest.raises(MemoryLimitError, match="3 query atoms would take about"):
+        ground_hinges(soft, Extent(soft.program), learning=True)
 
 
 def test_the_arrays_are_in_canonical_order():

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import sqlrl
-from sqlrl.engine.memory import PROCESS, WORKING, Memory, machine_memory
+from sqlrl.engine.connection import _usual_limit
+from sqlrl.engine.memory import PROCESS, SHARE, WORKING, Memory, machine_memory
 from sqlrl.errors import MemoryLimitError, SqlrlError
 from sqlrl.ground import memory as memory_module
 from sqlrl.ground.grounding import ground_network
@@ -50,12 +51,12 @@ SIZED = [
 ]
 
 
-def program_of(model: str, n: int) -> Program:
+def program_of(model: str, n: int, *, training: bool = True) -> Program:
     """Return the program of a model over n constants, each with three neighbours at the most."""
     random = np.random.default_rng(n)
     near = sorted({(f"C{i}", f"C{(i + random.integers(1, n)) % n}") for i in range(n) for _ in range(3)})
     facts = {"N": near, "P": [(f"C{i}",) for i in range(0, n, 3)]}
-    return sample_program(DECLARED + MODELS[model], ["Q", "S"], facts)
+    return sample_program(DECLARED + MODELS[model], ["Q", "S"], facts, training=training)
 
 
 @pytest.mark.parametrize(("model", "n"), SIZED)
@@ -80,12 +81,14 @@ def test_counts_before_grounding_are_no_less_than_what_is_grounded(model: str, n
     assert len(network.literals) + network.units.nnz <= counted
 
 
+@pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("model", MODELS)
-def test_what_is_said_to_fit_fits(model: str) -> None:
-    program = program_of(model, 23)
+def test_what_is_said_to_fit_fits(model: str, *, training: bool) -> None:
+    program = program_of(model, 23, training=training)
     extent, atoms = Extent(program), len(ground_network(Extent(program)).atoms)
     size = check_memory(extent, atoms)
-    assert entry_bytes(program) == (SINGLE_BYTES if model == "units" else ENTRY_BYTES)
+    # Learners keep more of an atom that stands alone.
+    assert entry_bytes(program) == (SINGLE_BYTES if model == "units" and not training else ENTRY_BYTES)
     # A limit that leaves exactly that is enough, and one that leaves less than the atoms is not.
     program.engine.memory = Memory(PROCESS + WORKING + size, given=True)
     assert len(ground_network(extent).atoms) == atoms
@@ -220,7 +223,7 @@ def test_the_database_has_a_share_of_the_limit(limit: str, share: str, tmp_path:
     for target in (":memory:", tmp_path / "a.duckdb"):
         with sqlrl.connect(target, memory_limit=limit, progress=False) as db:
             assert db.sql("select current_setting('memory_limit')").fetchall() == [(share,)]
-            assert db.advanced.engine.memory.given == (limit != "200MB")
+            assert db.advanced.engine.memory.apart == (limit == "200MB")
             assert db.cursor().advanced.engine.memory == db.advanced.engine.memory
 
 
@@ -242,10 +245,15 @@ def test_a_sealed_database_shares_once_for_all() -> None:
 
 def test_the_limit_is_that_of_the_machine_where_nobody_gives_one() -> None:
     with sqlrl.connect(progress=False) as db:
-        assert db.advanced.engine.memory == Memory(machine_memory(), given=False)
+        found = db.advanced.engine.memory
+        assert not found.given
+        # What the imports have taken already comes on top of a part of what is available.
+        assert found.limit < SHARE * machine_memory() + PROCESS
+        [(share,)] = db.sql("select value from duckdb_settings() where name = 'memory_limit'").fetchall()
+        assert share != _usual_limit()
         db.load("D", [("a",), ("b",)], types=("t",))
-        db.advanced.engine.memory = Memory(PROCESS + 100, given=False)
-        with pytest.raises(SqlrlError, match=r"2 query atoms would take about .* the memory of this machine of 350 MB"):
+        db.advanced.engine.memory = Memory(100, given=False, apart=True)
+        with pytest.raises(SqlrlError, match=r"2 query atoms would take about .* the available memory of 100 bytes"):
             db.predict(sqlrl.parse_mln("D(t)\nQ(t)\n1 D(x) => Q(x)", query=["Q"]))
 
 
