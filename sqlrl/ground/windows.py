@@ -54,7 +54,7 @@ class Window:
     @property
     def entries(self) -> int:
         """Atoms and literals of the network."""
-        return len(self.network.atoms) + len(self.network.literals) + int(self.network.units.nnz)
+        return len(self.network.atoms) + self.network.rows.entries + int(self.network.units.nnz)
 
     def in_order(self, examples: IntArray) -> Window:
         """Return the same window with its examples in another order."""

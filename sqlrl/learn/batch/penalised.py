@@ -190,6 +190,9 @@ QUASI = 20
 INSIDE = 60
 """The same without a Hessian, and in an orthant; so many more each time again."""
 
+UNBROKEN = 500
+"""The same without a Hessian and without a penalty of absolute values: each start forgets the curvature that steps have met."""
+
 FAR = 10.0
 """Weights whose loss, penalty included, is so many times that at 0 are no start."""
 
@@ -498,7 +501,7 @@ def _seek_ridge(objective: Smooth, hessian: Hessian | None, start: FloatArray, w
     value, gradient = objective(start)
     if watch(DescentState(start, value, gradient, gradient, 0.0)):
         return
-    free, budget = np.zeros(len(start)), QUASI if hessian is not None else INSIDE
+    free, budget = np.zeros(len(start)), QUASI if hessian is not None else UNBROKEN
     while True:
         first = watch.now
         _quasi_newton(objective, free, budget, watch)
