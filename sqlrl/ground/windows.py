@@ -24,7 +24,7 @@ from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.logic.psl_arithmetic import ArithmeticRule
 from sqlrl.plan.slots import BoundShape, bind
 
-FIRST, MOST = 512, 16 * 512
+FIRST, MOST = 512, 128 * 512
 """Examples of the first window, and of later ones at most, where nobody says how many: a hundred queries of a millisecond each for every
 window want many examples, but progress, saving and Ctrl-C come between windows."""
 

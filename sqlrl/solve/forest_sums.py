@@ -75,7 +75,8 @@ def _rise(
     forest: ForestArrays,
     dense: DenseTables,
     scratch: SumScratch,
-    theta: FloatArray,
+    best: FloatArray,
+    odds: FloatArray,
     first: int,
     last: int,
 ) -> float:
@@ -84,15 +85,9 @@ def _rise(
     table = dense.exponential
     value = 0.0
     for v in range(first, last):
-        best = -np.inf
-        for s in range(start[v], start[v + 1]):
-            if not forest.state_forbidden[s]:
-                best = max(best, theta[s])
-        if best == -np.inf:
-            return -np.inf
-        value += best
-        for s in range(start[v], start[v + 1]):
-            belief[s] = 0.0 if forest.state_forbidden[s] else np.exp(theta[s] - best)
+        value += best[v]
+    for s in range(start[first], start[last]):
+        belief[s] = odds[s]
     for v in range(last - 1, first - 1, -1):
         begin, width = start[v], start[v + 1] - start[v]
         top = 0.0
@@ -137,7 +132,7 @@ def _rise_in_logs(
     start, parent, belief, message = forest.state_start, forest.parent, scratch.belief, scratch.message
     table = dense.value
     for s in range(start[first], start[last]):
-        belief[s] = -np.inf if forest.state_forbidden[s] else theta[s]
+        belief[s] = theta[s]
     value = 0.0
     for v in range(last - 1, first - 1, -1):
         begin, width, up = start[v], start[v + 1] - start[v], parent[v]
@@ -219,19 +214,22 @@ def forest_sums(
     begin: int,
     end: int,
     theta: FloatArray,
+    best: FloatArray,
+    odds: FloatArray,
     value: FloatArray,
     share: FloatArray,
     expected: FloatArray,
 ) -> int:
     """Sum over the worlds of `components[begin:end]`; return -1, or a place in `components` of one that has no world.
 
-    `theta`, shape (s,), is what states add. Of these components `value`, shape (c,), gets the log partition function, and `share`, shape (s,),
+    `theta`, shape (s,), is what states add, minus infinity where they are forbidden; `best`, shape (f,), the greatest of each variable, and
+    `odds` e to the power of what a state adds less that. Of these components `value`, shape (c,), gets the log partition function, and `share`, shape (s,),
     the probabilities of states; `expected`, of the shape of the tables' cells, is raised by the expected number of edges in each cell.
     """
     for place in range(begin, end):
         c = components[place]
         first, last = component_start[c], component_start[c + 1]
-        value[c] = _rise(forest, dense, scratch, theta, first, last)
+        value[c] = _rise(forest, dense, scratch, best, odds, first, last)
         logs = bool(np.isnan(value[c]))
         if logs:
             value[c] = _rise_in_logs(forest, dense, scratch, theta, first, last)
@@ -262,6 +260,12 @@ class ForestPartition:
         return dense_tables(self.program.arrays)
 
     @cached_property
+    def _variable(self) -> IntArray:
+        """The variable of each state."""
+        width = np.diff(self.program.arrays.state_start)
+        return np.repeat(np.arange(len(width), dtype=np.int64), width)
+
+    @cached_property
     def _scratch(self) -> SumScratch:
         return scratch_of(self.program.arrays)
 
@@ -274,13 +278,17 @@ class ForestPartition:
         components = np.arange(len(self)) if components is None else components
         theta, share = np.zeros(int(forest.state_start[-1])), np.zeros(int(forest.state_start[-1]))
         theta[self.state] = score[:f]
+        theta[forest.state_forbidden] = -np.inf
+        best = np.maximum.reduceat(theta, forest.state_start[:-1]) if len(theta) else theta
+        # A variable without a state is met again in logarithms.
+        odds = np.exp(theta - np.where(best > -np.inf, best, 0.0)[self._variable])
         dense = filled(self._dense, score[f:])
         found, expected = np.zeros(len(self.program.component_start) - 1), np.zeros(len(dense.value))
         mine = self.components[components]
         for begin in range(0, len(mine), SLICE):
             stuck = forest_sums(
                 forest, dense, self._scratch, self.program.component_start, mine, begin, min(begin + SLICE, len(mine)),
-                theta, found, share, expected,
+                theta, best, odds, found, share, expected,
             )  # fmt: skip
             if stuck >= 0:
                 raise UnsatisfiableError(self._an_atom(int(mine[stuck])))
