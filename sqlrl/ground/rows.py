@@ -30,9 +30,9 @@ ROWS_PER_BATCH = 262_144
 # ---- budget: how many atoms and literals a network may hold --------------------------------------------
 
 
-MOST_ENTRIES = 2**22
-"""Atoms and literals that a network of one window of examples may have: with what solvers make of it, half a GB. Predictions
-of 20,000 citations take longer with windows of a quarter of that, which have more queries, and with larger ones, which fit no cache."""
+MOST_ENTRIES = 2**20
+"""Atoms, literals and pairs of blocks that a network of one window of examples may have: with what solvers make of it, an eighth of a GB.
+Predictions of ten thousand citations take a sixth less time with windows of four times that, and as much memory more as they hold."""
 
 FEWER = 4
 """A window beyond the budget is tried again with so many times fewer examples; what was grounded of it is lost, at most `MOST_ENTRIES`."""
