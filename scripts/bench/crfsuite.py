@@ -4,7 +4,7 @@ Citations are generated. Both learn from the same ones with half the square of t
 that it is done and once with a tolerance near sqlrl's; both predict the same ones in memory. sqlrl reads facts from its tables each time, so
 that grounding and keeping the model are in its seconds; CRFsuite is given its lists of words.
 
-    python scripts/bench/citations.py [--quick] [--seed N] [--db FILE] [--json FILE]
+    python scripts/bench/crfsuite.py [--quick] [--seed N] [--db FILE] [--json FILE]
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def main() -> None:
     predicting = cpu_seconds(lambda: larger.predict(fit.model_))
     rows.append(row(f"predict {count} citations", "CRFsuite", predicting, cpu_seconds(lambda: tagged(crf, all_chains))))
     parameters = {"citations": count, "learned": LEARNED, "rounds": ROUNDS, "peak_memory_mb": peak_memory_mb()}
-    publish("bench_citations", rows, options, title="citations by a chain", parameters=parameters)
+    publish("bench_crfsuite", rows, options, title="citations by a chain", parameters=parameters)
     print(f"peak memory of this process, with both systems and their data: {peak_memory_mb():,.0f} MB")
 
 
