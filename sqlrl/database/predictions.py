@@ -183,10 +183,12 @@ def predict(
 
     def chosen_oracle(asking: InferenceTask) -> ProgramOracle | None:
         """Return what cutting planes ask, None where full grounding is better."""
-        known = sampled(asking)
+        oracle, known = ProgramOracle(asking.extent), sampled(asking)
         if known is None:
-            known = estimate(ProgramOracle(asking.extent), asking.program.weights())
-        return ProgramOracle(asking.extent, whole=known.whole) if known.partial else None
+            known = estimate(oracle, asking.program.weights())
+        if not known.partial:
+            return None
+        return ProgramOracle(asking.extent, whole=known.whole) if known.whole else oracle
 
     def sampled(asking: InferenceTask) -> NetworkEstimate | None:
         """Return what some examples say of all; None where there are few, or theirs is too little to go by."""
