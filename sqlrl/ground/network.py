@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -56,6 +56,7 @@ class NetworkRows:
     literals: IntArray  # +(k + 1) or -(k + 1) for local atom k, distinct atoms inside a row, ascending by k
     clause: IntArray  # shape (r,), the local clause of each row, ascending
     multiplicity: IntArray  # shape (r,), how many groundings the row stands for
+    _repr_html_ = markup.field_table
 
     @property
     def listed(self) -> NetworkRows:
@@ -90,6 +91,7 @@ class TiedTable:
     left: IntArray  # shape (e,): blocks
     right: IntArray  # shape (e,): other blocks
     multiplicity: IntArray  # shape (e,): how many groundings each ground clause of a pair stands for
+    _repr_html_ = markup.field_table
 
     @property
     def clauses(self) -> IntArray:
@@ -113,7 +115,9 @@ class TiedRows:
 
     rest: NetworkRows  # those that stand in no table
     tied: tuple[TiedTable, ...]
-    whole: Callable[[], NetworkRows]  # lists all, in the order that they would have without tables
+    # Lists all, in the order that they would have without tables.
+    whole: Callable[[], NetworkRows] = field(repr=False)
+    _repr_html_ = markup.field_table
 
     @cached_property
     def listed(self) -> NetworkRows:
