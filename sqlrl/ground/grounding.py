@@ -5,7 +5,7 @@ One query a shape is streamed; many non-recursive shapes are grounded together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +22,7 @@ from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.counts import Counts, check_limit, groundings, rule_place, run_counts, violated_by_evidence
 from sqlrl.ground.features import ground_together
 from sqlrl.ground.memory import check_memory, memory_budget
-from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, IntArray, Network, TiedTable
 from sqlrl.ground.pipeline import Pipeline, plans
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import (
@@ -35,6 +35,7 @@ from sqlrl.ground.rows import (
     by_clause,
     single,
 )
+from sqlrl.ground.tied import tied_rows, tied_table
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Literal, Variable
 from sqlrl.plan.counting import count_violated
@@ -60,10 +61,14 @@ def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None 
     budget.take(len(atoms.ids))
     evidence = violated_by_evidence(extent)
     together = ground_together(extent, index)
-    pieces = list(together.pieces)
+    pieces: list[GroundRows | TiedTable] = list(together.pieces)
     budget.take(sum(len(rows.literals) for rows in together.pieces))
     pipeline = Pipeline(extent, index, evidence, budget)
     for each in plans(extent, without=together.shapes):
+        tied = tied_table(extent, atoms, pipeline, each)
+        if tied is not None:
+            pieces.append(tied)
+            continue
         check_limit(extent, each.use)
         pieces += pipeline.rows(each)
     network = assemble(extent, atoms, pieces, evidence, views=views)
@@ -73,14 +78,24 @@ def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None 
 
 
 def assemble(
-    extent: Extent, atoms: Atoms, pieces: list[GroundRows], evidence: npt.NDArray[np.object_], *, views: bool = False
+    extent: Extent,
+    atoms: Atoms,
+    pieces: Sequence[GroundRows | TiedTable],
+    evidence: npt.NDArray[np.object_],
+    *,
+    views: bool = False,
 ) -> Network:
     """Put unit clauses into a matrix, longer rows in order of clauses; `evidence` has violated groundings without a row."""
     program = extent.program
     n, m = len(atoms.ids), program.clause_count
     sign, hard = program.signs(), program.hard()
-    opened, unit_parts, row_parts = np.full(m, 0, dtype=object), [], []
+    opened, unit_parts = np.full(m, 0, dtype=object), []
+    row_parts: list[GroundRows | TiedTable] = []
     for rows in pieces:
+        if isinstance(rows, TiedTable):
+            opened[rows.clauses] += sum(rows.multiplicity.tolist())
+            row_parts.append(rows)
+            continue
         empty, unit, longer = rows.split()
         add_per_clause(evidence, empty)
         add_per_clause(opened, unit)
@@ -91,7 +106,6 @@ def assemble(
     units, positive_units, hard_units = _units(unit_parts, sign, hard, n)
     decided = np.flatnonzero(atoms.decided)
     forced = np.stack([np.full(len(decided), -1), -(decided + 1)], axis=1)
-    multi = by_clause(row_parts)
     total = groundings(extent)
     signed = sign.astype(object)
 
@@ -108,10 +122,7 @@ def assemble(
         clauses=np.arange(m, dtype=np.int64),
         sign=sign,
         hard=hard,
-        indptr=multi.starts(),
-        literals=multi.literals,
-        row_clause=np.require(multi.clause, requirements="W"),
-        multiplicity=np.require(multi.multiplicity, requirements="W"),
+        rows=tied_rows(row_parts, atoms, m),
         units=units,
         base=base,
         total=total,

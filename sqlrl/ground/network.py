@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -48,6 +49,88 @@ class NetworkAtoms:
 
 
 @dataclass(frozen=True, eq=False)
+class NetworkRows:
+    """Ground clauses of two or more literals, listed: r of them, in order of their clauses."""
+
+    indptr: IntArray  # shape (r + 1,): row j has literals[indptr[j]:indptr[j + 1]]
+    literals: IntArray  # +(k + 1) or -(k + 1) for local atom k, distinct atoms inside a row, ascending by k
+    clause: IntArray  # shape (r,), the local clause of each row, ascending
+    multiplicity: IntArray  # shape (r,), how many groundings the row stands for
+    _repr_html_ = markup.field_table
+
+    @property
+    def listed(self) -> NetworkRows:
+        """Return these rows."""
+        return self
+
+    @property
+    def rest(self) -> NetworkRows:
+        """Return these rows."""
+        return self
+
+    @property
+    def tied(self) -> tuple[TiedTable, ...]:
+        """Return no tables."""
+        return ()
+
+    @property
+    def entries(self) -> int:
+        """How many literals are held."""
+        return len(self.literals)
+
+
+@dataclass(frozen=True, eq=False)
+class TiedTable:
+    """Soft ground clauses of one shape with two literals, alike for e distinct pairs of blocks: for each pair one of each clause.
+
+    The k members of every left block, in ascending order of atoms, stand for the same k constants; so do the l members of the right ones.
+    """
+
+    clause: IntArray  # shape (k, l): the local clause between each member of the left block and of the right one, -1 for none
+    positive: tuple[bool, bool]  # of the literal of the left block, and of the right one
+    left: IntArray  # shape (e,): blocks
+    right: IntArray  # shape (e,): other blocks
+    multiplicity: IntArray  # shape (e,): how many groundings each ground clause of a pair stands for
+    _repr_html_ = markup.field_table
+
+    @property
+    def clauses(self) -> IntArray:
+        """The clauses of the table, ascending."""
+        return np.sort(self.clause[self.clause >= 0])
+
+    def violated(self, pairs: FloatArray | IntArray) -> FloatArray | IntArray:
+        """Sum how often each clause is violated, shape (k, l), if its pair of blocks is so often in each pair of states, shape (k + 1, l + 1).
+
+        The last state of a block is that none of its members is true.
+        """
+        found = pairs[:-1] if not self.positive[0] else pairs.sum(axis=0) - pairs[:-1]
+        if not self.positive[1]:
+            return found[:, :-1]
+        return np.asarray(found.sum(axis=1, keepdims=True) - found[:, :-1])
+
+
+@dataclass(frozen=True, eq=False)
+class TiedRows:
+    """Ground clauses of which some are tied tables; who asks for all of them row by row gets them listed."""
+
+    rest: NetworkRows  # those that stand in no table
+    tied: tuple[TiedTable, ...]
+    # Lists all, in the order that they would have without tables.
+    whole: Callable[[], NetworkRows] = field(repr=False)
+    _repr_html_ = markup.field_table
+
+    @cached_property
+    def listed(self) -> NetworkRows:
+        """All ground clauses, row by row."""
+        return self.whole()
+
+    @property
+    def entries(self) -> int:
+        """How many literals and pairs of blocks are held."""
+        return self.rest.entries + sum(2 * len(table.left) for table in self.tied)
+
+
+@dataclass(frozen=True, eq=False)
 class Network:
     """Ground clauses over n atoms and the exact counts of their m clauses.
 
@@ -60,10 +143,7 @@ class Network:
     clauses: IntArray  # shape (m,), ids, ascending; local clause i is clauses[i]
     sign: IntArray  # shape (m,), +1: n counts groundings that satisfy ground clauses, -1 (conjunctions): violated ones
     hard: BoolArray  # shape (m,), clauses that must hold; they have no weight
-    indptr: IntArray  # shape (r + 1,): row j, of two or more literals, has literals[indptr[j]:indptr[j + 1]]
-    literals: IntArray  # +(k + 1) or -(k + 1) for local atom k, distinct atoms inside a row, ascending by k
-    row_clause: IntArray  # shape (r,), the local clause of each row, ascending
-    multiplicity: IntArray  # shape (r,), how many groundings the row stands for
+    rows: NetworkRows | TiedRows  # ground clauses of two or more literals
     # Shape (n, m), int64: how much n_i grows when atom k becomes true, from ground clauses with one literal. Those of
     # hard clauses are counted here too, and listed in `hard_units`.
     units: sparse.csr_array
@@ -82,6 +162,26 @@ class Network:
     hard_units: IntArray
     partial: bool = False  # whether it lacks ground clauses that nobody has asked for so far
     _repr_html_ = markup.field_table
+
+    @property
+    def indptr(self) -> IntArray:
+        """Where the literals of each row begin, shape (r + 1,): row j has `literals[indptr[j]:indptr[j + 1]]`."""
+        return self.rows.listed.indptr
+
+    @property
+    def literals(self) -> IntArray:
+        """The literals of all rows: +(k + 1) or -(k + 1) for local atom k, distinct atoms inside a row, ascending by k."""
+        return self.rows.listed.literals
+
+    @property
+    def row_clause(self) -> IntArray:
+        """The local clause of each row, ascending, shape (r,)."""
+        return self.rows.listed.clause
+
+    @property
+    def multiplicity(self) -> IntArray:
+        """How many groundings each row stands for, shape (r,)."""
+        return self.rows.listed.multiplicity
 
     @property
     def network_atoms(self) -> NetworkAtoms:

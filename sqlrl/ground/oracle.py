@@ -18,7 +18,7 @@ from sqlrl.ground.clauses import describer
 from sqlrl.ground.counts import Counts, check_count, check_limit, enumerations, run_counts, violated_by_evidence
 from sqlrl.ground.grounding import add_per_clause, assemble, check_evidence, ground_clauses
 from sqlrl.ground.memory import memory_budget
-from sqlrl.ground.network import BoolArray, Network
+from sqlrl.ground.network import BoolArray, Network, NetworkRows
 from sqlrl.ground.pipeline import Pipeline, ShapePlan, plans
 from sqlrl.ground.program import Extent, ShapeUse
 from sqlrl.ground.rows import AtomIndex, GroundRows, by_clause, in_order
@@ -125,13 +125,8 @@ class ProgramOracle:
         # Atoms and clauses are those of the start; rows are distinct, with their full multiplicities.
         pieces = [rows.split()[2] for each in queries for rows in pipeline.rows(each)]
         rows = in_order(by_clause(pieces), merge=True)
-        return replace(
-            network,
-            indptr=rows.starts(),
-            literals=rows.literals,
-            row_clause=np.array(rows.clause),
-            multiplicity=np.array(rows.multiplicity),
-        )
+        long = NetworkRows(rows.starts(), rows.literals, np.array(rows.clause), np.array(rows.multiplicity))
+        return replace(network, rows=long)
 
     def check_counts(self, asked: BoolArray) -> None:
         """Refuse, before there is a world, clauses that `counts` would refuse in every world."""

@@ -13,16 +13,19 @@ import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.ground.counts import Counts, limited
+from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Extent, ShapeUse
 from sqlrl.ground.rows import (
     ROWS_PER_BATCH,
     AtomIndex,
     Budget,
     GroundRows,
+    integers,
     narrowed,
     read_batch,
     read_rows,
@@ -105,6 +108,17 @@ class Pipeline:
         first = each.clauses[0] if each.clauses else 0
         rows = read_rows(self.batches(each), each.plan, self.index, first, self.extent.program.clause_count)
         return list(_of_clauses(each, rows))
+
+    def literals(self, each: ShapePlan) -> tuple[IntArray, IntArray]:
+        """Return the local atoms of a query's rows, shape (r, literals), and their multiplicities; each has all its literals, in the query's order."""
+        atoms = [np.zeros((0, len(each.plan.signs)), dtype=np.int64)]
+        multiplicity = [np.zeros(0, dtype=np.int64)]
+        for batch in self.batches(each):
+            found = [self.index.local(integers(batch, f"l{i}")) for i in range(len(each.plan.signs))]
+            atoms.append(np.stack(found, axis=1))
+            many = integers(batch, "multiplicity") if each.plan.has_multiplicity else np.ones(len(found[0]), np.int64)
+            multiplicity.append(many)
+        return np.concatenate(atoms), np.concatenate(multiplicity)
 
     def unordered(self, each: ShapePlan) -> Iterator[GroundRows]:
         """Yield the rows of a query batch by batch, in no order, keeping none; equal ones may recur."""

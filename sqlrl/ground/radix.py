@@ -59,3 +59,15 @@ def unpack(keys: IntArray, width: int, code_bits: int) -> IntArray:
             code = (keys[row] >> shift) & mask
             literals[row, i] = -(code >> 1) - 1 if code & 1 else (code >> 1) + 1
     return literals
+
+
+@kernel
+def ranks(block: IntArray, count: int) -> IntArray:
+    """Return how many earlier atoms of its block each atom has, shape (n,); 0 for those in none, which have a negative one."""
+    met = np.zeros(count, np.int64)
+    found = np.zeros(len(block), np.int64)
+    for k in range(len(block)):
+        if block[k] >= 0:
+            found[k] = met[block[k]]
+            met[block[k]] += 1
+    return found

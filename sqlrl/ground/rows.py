@@ -31,9 +31,9 @@ ROWS_PER_BATCH = 262_144
 # ---- budget: how many atoms and literals a network may hold --------------------------------------------
 
 
-MOST_ENTRIES = 2**22
-"""Atoms and literals that a network of one window of examples may have: with what solvers make of it, half a GB. Predictions
-of 20,000 citations take longer with windows of a quarter of that, which have more queries, and with larger ones, which fit no cache."""
+MOST_ENTRIES = 2**20
+"""Atoms, literals and pairs of blocks that a network of one window of examples may have: with what solvers make of it, an eighth of a GB.
+Predictions of ten thousand citations take a sixth less time with windows of four times that, and as much memory more as they hold."""
 
 FEWER = 4
 """A window beyond the budget is tried again with so many times fewer examples; what was grounded of it is lost, at most `MOST_ENTRIES`."""
@@ -310,8 +310,8 @@ def _read_packed(
     keys = [np.zeros(0, np.int64)]
     for batch in batches:
         for piece in (batch.slice(start, PIECE) for start in range(0, batch.num_rows, PIECE)):
-            codes = [index.codes(_integers(piece, f"l{i}"), sign < 0) for i, sign in enumerate(plan.signs)]
-            keys.append(packing.pack(_integers(piece, "clause") if plan.has_clause else 0, codes))
+            codes = [index.codes(integers(piece, f"l{i}"), sign < 0) for i, sign in enumerate(plan.signs)]
+            keys.append(packing.pack(integers(piece, "clause") if plan.has_clause else 0, codes))
     key = np.concatenate(keys)
     keys.clear()
     # The rows of one scan often come in order, and a sort takes as much memory again.
@@ -334,7 +334,7 @@ def joined(arrays: Sequence[npt.NDArray[Values]]) -> npt.NDArray[Values]:
     return np.broadcast_to(some[0][0], sum(map(len, some))) if len(some[0]) else some[0]
 
 
-def _integers(batch: pa.RecordBatch, name: str) -> IntArray:
+def integers(batch: pa.RecordBatch, name: str) -> IntArray:
     """Return an integer column as int64 without a copy where there are no NULLs."""
     values = batch.column(name).to_numpy(zero_copy_only=False)
     return np.asarray(values, dtype=np.int64)
@@ -343,13 +343,13 @@ def _integers(batch: pa.RecordBatch, name: str) -> IntArray:
 def read_batch(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex, clause: int) -> GroundRows:
     """Return the ground clauses of a batch in its order, tautologies dropped; parameters as for `read_rows`."""
     size = batch.num_rows
-    clauses = _integers(batch, "clause") if plan.has_clause else repeated(clause, size)
-    multiplicity = _integers(batch, "multiplicity") if plan.has_multiplicity else repeated(1, size)
+    clauses = integers(batch, "clause") if plan.has_clause else repeated(clause, size)
+    multiplicity = integers(batch, "multiplicity") if plan.has_multiplicity else repeated(1, size)
     width = len(plan.signs)
     if not plan.has_absent and not plan.may_repeat:
         codes = np.empty((size, width), np.int64)
         for i, sign in enumerate(plan.signs):
-            codes[:, i] = index.codes(_integers(batch, f"l{i}"), sign < 0)
+            codes[:, i] = index.codes(integers(batch, f"l{i}"), sign < 0)
         if width == 2:
             low, high = np.minimum(codes[:, 0], codes[:, 1]), np.maximum(codes[:, 0], codes[:, 1])
             codes[:, 0], codes[:, 1] = low, high
@@ -364,7 +364,7 @@ def _ragged(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex) -> tu
     """Return the literals of a batch whose rows differ in length: the row of each, and its code."""
     owners, codes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for i, sign in enumerate(plan.signs):
-        ids = _integers(batch, f"l{i}")
+        ids = integers(batch, f"l{i}")
         here = np.flatnonzero(ids > 0)
         owners.append(here)
         codes.append(index.codes(ids[here], sign < 0))

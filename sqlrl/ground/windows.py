@@ -24,7 +24,7 @@ from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.logic.psl_arithmetic import ArithmeticRule
 from sqlrl.plan.slots import BoundShape, bind
 
-FIRST, MOST = 512, 16 * 512
+FIRST, MOST = 512, 128 * 512
 """Examples of the first window, and of later ones at most, where nobody says how many: a hundred queries of a millisecond each for every
 window want many examples, but progress, saving and Ctrl-C come between windows."""
 
@@ -54,7 +54,7 @@ class Window:
     @property
     def entries(self) -> int:
         """Atoms and literals of the network."""
-        return len(self.network.atoms) + len(self.network.literals) + int(self.network.units.nnz)
+        return len(self.network.atoms) + self.network.rows.entries + int(self.network.units.nnz)
 
     def in_order(self, examples: IntArray) -> Window:
         """Return the same window with its examples in another order."""

@@ -160,6 +160,7 @@ def component_arrays(forest: ForestProgram, bounded: BoundedProgram, examples: I
         _integers(arrays.state_atom),
         _owned(arrays.state_forbidden, np.bool_),
         _integers(arrays.parent),
+        _integers(arrays.table),
         _integers(arrays.pair_start),
         _integers(arrays.pair_cell),
         _integers(arrays.forbidden_start),

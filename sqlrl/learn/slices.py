@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sqlrl.errors import InputError
-from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkRows
 from sqlrl.solve.structure import pointers, ragged_ranges
 
 
@@ -105,10 +105,12 @@ def example_network(slices: Slices, k: int) -> tuple[Network, IntArray, IntArray
         clauses=network.clauses[clauses],
         sign=network.sign[clauses],
         hard=network.hard[clauses],
-        indptr=pointers(length),
-        literals=_moved(literals, slices.place),
-        row_clause=np.searchsorted(clauses, network.row_clause[rows]).astype(np.int64),
-        multiplicity=network.multiplicity[rows],
+        rows=NetworkRows(
+            pointers(length),
+            _moved(literals, slices.place),
+            np.searchsorted(clauses, network.row_clause[rows]).astype(np.int64),
+            network.multiplicity[rows],
+        ),
         units=sparse.csr_array((units.data, np.searchsorted(clauses, units.indices), units.indptr), (len(atoms), m)),
         base=nothing,
         total=nothing,

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-
-if TYPE_CHECKING:
-    from sqlrl.solve.structure import StructureRows
+from sqlrl.ground.tied import block_ranks
 
 
-def violated_rows(rows: StructureRows, world: BoolArray) -> BoolArray:
+class LiteralRows(Protocol):
+    """Rows of signed atoms, laid out as in `Network`."""
+
+    @property
+    def indptr(self) -> IntArray:
+        """Where the literals of each row begin, shape (r + 1,)."""
+
+    @property
+    def literals(self) -> IntArray:
+        """Signed atoms."""
+
+
+def violated_rows(rows: LiteralRows, world: BoolArray) -> BoolArray:
     """Which rows a world of shape (n,) violates, shape (r,)."""
     if len(rows.indptr) == 1:
         return np.zeros(0, dtype=np.bool_)
@@ -25,17 +35,55 @@ def violated_rows(rows: StructureRows, world: BoolArray) -> BoolArray:
     return np.asarray(np.logical_and.reduceat(false, rows.indptr[:-1]), dtype=np.bool_)
 
 
-def _variable_part(network: Network, violated: npt.NDArray[np.int8], difference: npt.NDArray[np.int64]) -> IntArray:
-    # units.T @ difference - sign * multiplicities of violated rows, all in int64.
-    rows = np.flatnonzero(violated)
-    count = np.zeros(len(network.clauses), dtype=np.int64)
-    np.add.at(count, network.row_clause[rows], violated[rows] * network.multiplicity[rows])
-    return np.asarray(network.units.T @ difference, dtype=np.int64) - network.sign * count
+def _tied_violations(network: Network, worlds: Sequence[BoolArray]) -> list[IntArray] | None:
+    """Return how many ground clauses of tied tables each of some worlds violates by clause, shape (m,); None where they must be listed."""
+    inside = np.flatnonzero(network.block >= 0)
+    block, rank = network.block[inside], block_ranks(network.block, len(network.block_exact))[0][inside]
+    found = []
+    for world in worlds:
+        true = world[inside]
+        member = np.full(len(network.block_exact), -1, dtype=np.int64)
+        member[block[true]] = rank[true]
+        if np.count_nonzero(true) > np.count_nonzero(member >= 0):
+            # A world with several true members of a block.
+            return None
+        violated = np.zeros(len(network.clauses), dtype=np.int64)
+        for table in network.rows.tied:
+            sizes = table.clause.shape
+            left, right = (
+                np.where(member[blocks] < 0, size, member[blocks])
+                for blocks, size in zip((table.left, table.right), sizes, strict=True)
+            )
+            shape = sizes[0] + 1, sizes[1] + 1
+            pairs = np.zeros(shape, dtype=np.int64)
+            np.add.at(pairs, (left, right), table.multiplicity)
+            some = table.clause >= 0
+            violated[table.clause[some]] += table.violated(pairs)[some].astype(np.int64)
+        found.append(violated)
+    return found
+
+
+def _violations(network: Network, worlds: Sequence[BoolArray]) -> list[IntArray]:
+    """Return how many groundings of each clause, of two literals or more, each of some worlds violates, shape (m,)."""
+    tied = _tied_violations(network, worlds) if network.rows.tied else None
+    rows = network.rows.listed if tied is None else network.rows.rest
+    found = []
+    for k, world in enumerate(worlds):
+        violated = np.zeros(len(network.clauses), dtype=np.int64) if tied is None else tied[k]
+        wrong = np.flatnonzero(violated_rows(rows, world))
+        np.add.at(violated, rows.clause[wrong], rows.multiplicity[wrong])
+        found.append(violated)
+    return found
+
+
+def _variable_part(network: Network, violated: IntArray, difference: npt.NDArray[np.int64]) -> IntArray:
+    # units.T @ difference - sign * violated groundings by clause, all in int64.
+    return np.asarray(network.units.T @ difference, dtype=np.int64) - network.sign * violated
 
 
 def open_counts(network: Network, world: BoolArray) -> IntArray:
     """The part of the counts that depends on the world: n minus `network.base`, shape (m,)."""
-    return _variable_part(network, violated_rows(network, world).astype(np.int8), world.astype(np.int64))
+    return _variable_part(network, _violations(network, [world])[0], world.astype(np.int64))
 
 
 def counts(network: Network, world: BoolArray) -> npt.NDArray[np.object_]:
@@ -45,8 +93,8 @@ def counts(network: Network, world: BoolArray) -> npt.NDArray[np.object_]:
 
 def delta_counts(network: Network, a: BoolArray, b: BoolArray) -> IntArray:
     """Return how much larger the counts are in world `a` than in world `b`, shape (m,); the base counts cancel."""
-    rows = violated_rows(network, a).astype(np.int8) - violated_rows(network, b).astype(np.int8)
-    return _variable_part(network, rows, a.astype(np.int64) - b.astype(np.int64))
+    mine, other = _violations(network, [a, b])
+    return _variable_part(network, mine - other, a.astype(np.int64) - b.astype(np.int64))
 
 
 def soft_weights(network: Network, weights: npt.ArrayLike) -> FloatArray:

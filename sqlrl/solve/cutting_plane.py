@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.distinct import distinct
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkRows
 from sqlrl.solve.conflict import conflict_of
 from sqlrl.solve.counts import counts, open_counts, soft_weights, violation_cost, weighted_score
 from sqlrl.solve.cutting_plane_worlds import SHARE, NetworkEstimate, Rounds
@@ -271,10 +271,12 @@ def add_rows(network: Network, grounded: Network) -> tuple[Network, BoolArray]:
     larger = replace(
         network,
         open=network.open + more.astype(object),
-        indptr=pointers(length[rows]),
-        literals=literals[ragged_ranges(start[rows], length[rows])],
-        row_clause=clause[rows],
-        multiplicity=multiplicity[rows],
+        rows=NetworkRows(
+            pointers(length[rows]),
+            literals[ragged_ranges(start[rows], length[rows])],
+            clause[rows],
+            multiplicity[rows],
+        ),
     )
     return larger, changed
 

@@ -60,6 +60,11 @@ class NetworkEstimate:
         left = sum(size - self.unmet[x] for x, size in self.sizes.items() if x not in self.whole)
         return 2 * left > sum(self.sizes.values())
 
+    def scaled(self, factor: float) -> NetworkEstimate:
+        """Return the estimate of a network so many times as large, of which this one is a sample."""
+        sizes, unmet = ({x: int(factor * n) for x, n in counts.items()} for counts in (self.sizes, self.unmet))
+        return NetworkEstimate(sizes, unmet)
+
 
 # ---- rounds ------------------------------------------------------------------------------------------
 

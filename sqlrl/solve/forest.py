@@ -7,6 +7,7 @@ one example, update the weights, next) can live in one compiled function.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from sqlrl.solve.structure import Sides, StateVariables, Structure, pointers, ra
 
 
 class ForestArrays(NamedTuple):
-    """A forest of f variables, s states, p pair entries and q forbidden ones; components are contiguous, parents before children."""
+    """A forest of f variables, s states, t tables of p pair entries and q forbidden ones; components are contiguous, parents before children."""
 
     # Shape (f + 1,): variable u has the states `state_start[u]` to `state_start[u + 1] - 1`: none first, if there is one, then members in ascending
     # order of atoms.
@@ -30,9 +31,12 @@ class ForestArrays(NamedTuple):
     state_atom: IntArray  # shape (s,): the local atom that each state makes true, -1 for none
     state_forbidden: BoolArray  # shape (s,): states that a hard ground clause forbids
     parent: IntArray  # shape (f,): the parent of each variable, -1 for roots
-    # Shape (f + 1,): the edge from variable u to its parent has the pair entries `pair_start[u]` to `pair_start[u + 1] - 1`.
+    table: (
+        IntArray  # shape (f,): the table of the edge from each variable to its parent; edges that are alike share one
+    )
+    # Shape (t + 1,): table i has the pair entries `pair_start[i]` to `pair_start[i + 1] - 1`.
     pair_start: IntArray
-    # Shape (p,), ascending per edge: (state of the parent) * (number of states of u) + (state of u).
+    # Shape (p,), ascending per table: (state of the parent) * (number of states of u) + (state of u).
     pair_cell: IntArray
     forbidden_start: IntArray  # pairs of states that hard rows forbid, laid out likewise: shapes (f + 1,) and (q,)
     forbidden_cell: IntArray
@@ -80,7 +84,7 @@ def _edge_row(
     for s in range(width):
         out[s] = message[s]
     low, high = above * width, (above + 1) * width
-    while i < forest.pair_start[v + 1] and forest.pair_cell[i] < high:
+    while i < forest.pair_start[forest.table[v] + 1] and forest.pair_cell[i] < high:
         out[forest.pair_cell[i] - low] += theta_pair[i]
         i += 1
     while j < forest.forbidden_start[v + 1] and forest.forbidden_cell[j] < high:
@@ -131,7 +135,7 @@ def solve_range(
                 return v, -np.inf
             value += best
             continue
-        i, j = forest.pair_start[v], forest.forbidden_start[v]
+        i, j = forest.pair_start[forest.table[v]], forest.forbidden_start[v]
         for s in range(forest.state_start[up + 1] - forest.state_start[up]):
             i, j = _edge_row(forest, theta_pair, v, width, s, message, i, j, row)
             belief[forest.state_start[up] - base + s] += row[_best(row, width)]
@@ -146,7 +150,8 @@ def solve_range(
             chosen[v - first] = _best(message, width)
         else:
             above = chosen[up - first]
-            i = _first(forest.pair_cell, forest.pair_start[v], forest.pair_start[v + 1], above * width)
+            t = forest.table[v]
+            i = _first(forest.pair_cell, forest.pair_start[t], forest.pair_start[t + 1], above * width)
             j = _first(forest.forbidden_cell, forest.forbidden_start[v], forest.forbidden_start[v + 1], above * width)
             _edge_row(forest, theta_pair, v, width, above, message, i, j, row)
             chosen[v - first] = _best(row, width)
@@ -172,6 +177,8 @@ class ForestProgram:
     # Integers, canonical, shape (s, m): what each state adds to the counts n; columns of hard clauses are empty.
     unary: sparse.csr_array
     pairs: sparse.csr_array  # integers, canonical, shape (p, m): what each pair entry adds to the counts n
+    uses: IntArray  # shape (t,): how many edges have each table
+    rows: int  # ground clauses of two or more literals that all these are
     variable: IntArray  # shape (f,): the variable of `Structure.variables` at each place
     # Shape (c + 1,): component i has the places `component_start[i]` to `component_start[i + 1] - 1`.
     component_start: IntArray
@@ -186,6 +193,20 @@ class ForestProgram:
         atom = self.arrays.state_atom
         unary[atom >= 0] += linear[atom[atom >= 0]]
         return unary, np.asarray(self.pairs @ weights, dtype=np.float64)
+
+    @cached_property
+    def entry_uses(self) -> IntArray:
+        """How many edges have each pair entry, shape (p,)."""
+        return np.repeat(self.uses, np.diff(self.arrays.pair_start))
+
+    def pair_magnitude(self, size: FloatArray) -> float:
+        """Return a bound on what the pair entries of all edges add, in absolute values, if clauses add up to `size`, shape (m,)."""
+        cells = np.asarray(abs(self.pairs) @ size, dtype=np.float64)
+        start, shared = self.arrays.pair_start, np.flatnonzero(self.uses > 1)
+        # Of a table that many edges have one entry counts for each of them.
+        found = float(cells[self.entry_uses == 1].sum())
+        most = [float(cells[start[t] : start[t + 1]].max(initial=0.0)) for t in shared.tolist()]
+        return found + float(self.uses[shared] @ np.array(most, dtype=np.float64))
 
     def solve(self, theta_unary: FloatArray, theta_pair: FloatArray, world: BoolArray) -> int:
         """Write the most probable states of all forest components into `world`; return -1, or a variable whose component has no world."""
@@ -238,11 +259,11 @@ def _holding(sides: Sides, variables: StateVariables) -> tuple[IntArray, IntArra
     return pointers(np.add.reduceat(kept, begin[:-1], dtype=np.int64) if len(width) else width), states[kept]
 
 
-class _Compiler:
-    # Intermediate arrays that the pieces of a program share.
+class ForestLayout:
+    """Where the variables of the forest components of a network stand, and their states."""
 
     def __init__(self, structure: Structure) -> None:
-        self.structure, self.variables, self.sides = structure, structure.variables, structure.sides
+        self.structure, self.variables = structure, structure.variables
         self.order, self.parent = _order(structure)
         size = self.variables.size
         self.place = np.full(len(size), -1, dtype=np.int64)
@@ -253,6 +274,49 @@ class _Compiler:
         self.state_of = np.full(len(structure.network.atoms), -1, dtype=np.int64)
         real = np.flatnonzero(self.state_atom >= 0)
         self.state_of[self.state_atom[real]] = real
+
+    def forbidden_states(self) -> BoolArray:
+        """Return which states hard ground clauses of one literal forbid."""
+        forbidden = np.zeros(len(self.state_atom), dtype=np.bool_)
+        literal = distinct_values(self.structure.network.hard_units[:, 1])
+        literal = literal[self.state_of[np.abs(literal) - 1] >= 0]
+        forbidden[self.state_of[-literal[literal < 0] - 1]] = True
+        forced = self.state_of[literal[literal > 0] - 1]
+        place = np.searchsorted(self.state_start, forced, side="right") - 1
+        required: IntArray = np.repeat(np.bincount(place, minlength=len(self.order)), self.width)
+        required[forced] -= 1
+        forbidden |= required > 0
+        return forbidden
+
+    def program(
+        self, arrays: ForestArrays, unary: sparse.csr_array, pairs: sparse.csr_array, uses: IntArray, rows: int
+    ) -> ForestProgram:
+        """Return the program of tables; the arguments are its fields."""
+        component = self.structure.component[self.order]
+        start = np.flatnonzero(np.diff(component, prepend=-1))
+        first_atom = self.state_atom[self.state_start[:-1][start] + ~self.variables.exact[self.order[start]]]
+        example = self.structure.network.example[first_atom]
+        examples, first = np.unique(example, return_index=True)
+        total = np.array([len(self.order)], dtype=np.int64)
+        return ForestProgram(
+            arrays,
+            unary,
+            pairs,
+            uses,
+            rows,
+            self.order,
+            np.concatenate([start, total]),
+            examples,
+            np.concatenate([start[first], total]),
+        )
+
+
+class _Compiler(ForestLayout):
+    # Intermediate arrays that the pieces of a program share.
+
+    def __init__(self, structure: Structure) -> None:
+        super().__init__(structure)
+        self.sides = structure.sides
         # Where the dense table of each edge would start if all tables stood in one array: keys of pair entries.
         self.table = pointers(np.where(self.parent >= 0, self.width * self.width[self.parent], 0))
         inside = np.zeros(len(structure.row_component), dtype=np.bool_)
@@ -295,7 +359,7 @@ class _Compiler:
         state = np.concatenate([self.state_of[units.row[kept]], self.state_of[atom]])
         column = np.concatenate([units.col[kept], np.repeat(clause, terms)])
         data = np.concatenate([units.data[kept], np.repeat(value, terms)]).astype(np.int64)
-        return _matrix(data, state, column, (len(self.state_atom), columns))
+        return canonical(data, state, column, (len(self.state_atom), columns))
 
     def pairs(self, columns: int) -> tuple[IntArray, sparse.csr_array]:
         """Return the entries of pair tables that clauses touch, and what each clause adds to them, as a matrix."""
@@ -311,20 +375,11 @@ class _Compiler:
         value = -network.sign[clause] * network.multiplicity[row]
         value = np.where(sides.member[left] == sides.member[left + 1], value, -value)
         keys, index = np.unique(key, return_inverse=True)
-        return keys, _matrix(value, index, clause, (len(keys), columns))
+        return keys, canonical(value, index, clause, (len(keys), columns))
 
     def forbidden_states(self) -> BoolArray:
-        """Return which states hard rows of one variable forbid."""
-        network, sides = self.structure.network, self.sides
-        forbidden = np.zeros(len(self.state_atom), dtype=np.bool_)
-        literal = distinct_values(network.hard_units[:, 1])
-        literal = literal[self.state_of[np.abs(literal) - 1] >= 0]
-        forbidden[self.state_of[-literal[literal < 0] - 1]] = True
-        forced = self.state_of[literal[literal > 0] - 1]
-        place = np.searchsorted(self.state_start, forced, side="right") - 1
-        required: IntArray = np.repeat(np.bincount(place, minlength=len(self.order)), self.width)
-        required[forced] -= 1
-        forbidden |= required > 0
+        """Return which states hard ground clauses of one variable forbid."""
+        sides, forbidden = self.sides, super().forbidden_states()
         begin, states = _holding(sides, self.variables)
         side = np.flatnonzero(self.hard_rows[sides.row] & (self.per_row[sides.row] == 1))
         inner = states[ragged_ranges(begin[side], np.diff(begin)[side])]
@@ -342,8 +397,8 @@ class _Compiler:
         return distinct_values(self.cells(left[group], left[group] + 1, states[a], states[b]))
 
 
-def _matrix(data: IntArray, row: IntArray, column: IntArray, shape: tuple[int, int]) -> sparse.csr_array:
-    # Canonical (sorted, merged, without zeros), so that sums of floats always run in the same order.
+def canonical(data: IntArray, row: IntArray, column: IntArray, shape: tuple[int, int]) -> sparse.csr_array:
+    """Return a sparse matrix that is sorted, merged and without zeros, so that sums of floats always run in the same order."""
     matrix = sparse.coo_array((data, (row, column)), shape=shape).tocsr()
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -362,23 +417,11 @@ def compile_forest(structure: Structure) -> ForestProgram:
         make.state_atom,
         make.forbidden_states(),
         make.parent,
+        np.arange(len(make.parent), dtype=np.int64),
         pair_start,
         pair_cell,
         forbidden_start,
         forbidden_cell,
     )
-    component = structure.component[make.order]
-    start = np.flatnonzero(np.diff(component, prepend=-1))
-    first_atom = make.state_atom[make.state_start[:-1][start] + ~make.variables.exact[make.order[start]]]
-    example = structure.network.example[first_atom]
-    examples, first = np.unique(example, return_index=True)
-    total = np.array([len(make.order)], dtype=np.int64)
-    return ForestProgram(
-        arrays,
-        make.unary(m),
-        pairs,
-        make.order,
-        np.concatenate([start, total]),
-        examples,
-        np.concatenate([start[first], total]),
-    )
+    rows = int((make.soft_rows | make.hard_rows).sum())
+    return make.program(arrays, make.unary(m), pairs, np.ones(len(make.order), dtype=np.int64), rows)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.errors import InputError, Parameter
+from sqlrl.errors import InputError, NumericError, Parameter
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.progress import Stage, staged
+from sqlrl.solve.counts import soft_weights
 from sqlrl.solve.elimination import bounded_part, sum_product
 from sqlrl.solve.enumeration import ALL_STEPS, MOST_ATOMS, STEPS, enumerate_worlds
+from sqlrl.solve.forest_sums import partition_of
 from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.restriction import UnsatisfiableError, component_labels, restrict, select, select_each
 from sqlrl.solve.result import MethodChoice
@@ -26,8 +28,9 @@ from sqlrl.solve.sampling.gibbs import is_gibbs, sample_gibbs
 from sqlrl.solve.sampling.mcsat import sample_mcsat
 from sqlrl.solve.sampling.propagation import propagate
 from sqlrl.solve.sampling.slices import STIFF
+from sqlrl.solve.tied_forest import compile_tied
 from sqlrl.solve.treewidth.order import COMPONENT_CELLS, Order
-from sqlrl.solve.weighted import FREE, WeightedNetwork, weigh
+from sqlrl.solve.weighted import FREE, WeightedNetwork, atom_terms, weigh
 
 if TYPE_CHECKING:
     from sqlrl.solve.conflict import Describe
@@ -220,6 +223,35 @@ class _Run:
         )
 
 
+def _tied(network: Network, weights: npt.ArrayLike, effort: Effort, begun: float) -> MarginalResult | None:
+    """Return exact probabilities where all components are forests over tied tables, so that no ground clause is listed; None elsewhere."""
+    compiled = None if len(network.hard_units) else compile_tied(network)
+    if compiled is None:
+        return None
+    soft, program, n = soft_weights(network, weights), compiled.program, len(network.atoms)
+    partition = partition_of(program, n)
+    score = np.concatenate([network.units @ soft + atom_terms(network), program.pairs @ soft])
+    if not np.isfinite(score).all():
+        raise NumericError("weights are so large that their sums overflow: scale them down")
+    with Stage("exact probabilities by elimination"):
+        probability = np.minimum(partition.expectations(score)[1][:n], 1.0)
+    joined = np.diff(program.component_start) > 1
+    mine = joined[partition.component]
+    code = np.where(mine, METHODS.index("elimination"), METHODS.index("logistic")).astype(np.int8)
+    seconds = time.perf_counter() - begun
+    parts = (
+        ("logistic", ~joined, ~mine, 0, "no ground clause of two or more literals"),
+        ("elimination", joined, mine, program.rows, "tables within the bound"),
+    )
+    choices = tuple(
+        MethodChoice(name, int(components.sum()), int(atoms.sum()), rows, reason, seconds if rows else 0.0)
+        for name, components, atoms, rows, reason in parts
+        if components.any()
+    )
+    none, all_ = np.zeros(n), np.full(n, np.inf)
+    return MarginalResult(probability, none, np.ones(n), all_, code, choices, effort, seconds)
+
+
 def check_time_limit(seconds: object) -> None:
     """Refuse a time limit that is none."""
     if seconds is None:
@@ -256,6 +288,10 @@ def marginals(
     effort = Effort(samples, burn_in, chains, seed, threads, until)
     if isinstance(source, Network) == (weights is None):
         raise InputError("a network needs weights, and a weighted one has them already")
+    if isinstance(source, Network) and method in ("auto", "exact") and sink is None:
+        found = _tied(source, np.asarray(weights), effort, begun)
+        if found is not None:
+            return found
     weighted = source if isinstance(source, WeightedNetwork) else weigh(source, np.asarray(weights))
     try:
         run = _Run(weighted, effort, sink)

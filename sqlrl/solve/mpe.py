@@ -21,6 +21,7 @@ from sqlrl.solve.restriction import UnsatisfiableError, select
 from sqlrl.solve.result import MethodChoice, MPEResult, SolverReport, status_of
 from sqlrl.solve.single_atoms import all_alone, decided_alone
 from sqlrl.solve.structure import Structure, compile_network, sides_of
+from sqlrl.solve.tied_forest import compile_tied
 from sqlrl.solve.weighted import EPSILON, atom_terms, weigh
 
 if TYPE_CHECKING:
@@ -33,10 +34,20 @@ class CompiledNetwork:
 
     structure: Structure
     forest: ForestProgram  # the components that elimination solves
+    tied: bool = False  # all components are forests over tied tables, and the structure has no rows
+
+    def listed(self) -> CompiledNetwork:
+        """Return the same with all ground clauses row by row, for what looks at them."""
+        return _compile_rows(self.structure.network) if self.tied else self
 
 
 def compile_program(network: Network) -> CompiledNetwork:
     """Compile a network once, to solve it with many weight vectors."""
+    tied = compile_tied(network)
+    return _compile_rows(network) if tied is None else CompiledNetwork(tied.structure, tied.program, tied=True)
+
+
+def _compile_rows(network: Network) -> CompiledNetwork:
     structure = compile_network(network)
     return CompiledNetwork(structure, compile_forest(structure))
 
@@ -49,11 +60,10 @@ def _forest_slack(forest: ForestProgram, soft: FloatArray, extra: FloatArray) ->
         + int(size.max(initial=0))
         + max(int(np.diff(matrix.indptr).max(initial=0)) for matrix in (forest.unary, forest.pairs))
     )
-    magnitude = np.zeros(len(soft))
-    for matrix in (forest.unary, forest.pairs):
-        magnitude += np.bincount(matrix.indices, weights=np.abs(matrix.data), minlength=len(magnitude))
+    magnitude = np.bincount(forest.unary.indices, weights=np.abs(forest.unary.data), minlength=len(soft))
     atom = forest.arrays.state_atom
-    return EPSILON * k * (float(magnitude @ np.abs(soft)) + float(np.abs(extra[atom[atom >= 0]]).sum()))
+    alone = float(magnitude @ np.abs(soft)) + float(np.abs(extra[atom[atom >= 0]]).sum())
+    return EPSILON * k * (alone + forest.pair_magnitude(np.abs(soft)))
 
 
 def _check_finite(values: FloatArray) -> None:
@@ -132,10 +142,8 @@ class _Run:
         if stuck >= 0:
             variables = structure.variables
             raise UnsatisfiableError(int(variables.atom[variables.start[stuck + 1] - 1]))
-        component = structure.row_component
-        inside = (component >= 0) & np.append(structure.forest, False)[component]
-        sizes = len(forest.component_start) - 1, int((forest.arrays.state_atom >= 0).sum()), int(inside.sum())
-        magnitude = float(np.abs(unary).sum() + np.abs(pair).sum())
+        sizes = len(forest.component_start) - 1, int((forest.arrays.state_atom >= 0).sum()), forest.rows
+        magnitude = float(np.abs(unary).sum() + (np.abs(pair) * forest.entry_uses).sum())
         self._eliminated(_forest_slack(forest, self.soft, self.extra), magnitude, sizes, start)
 
     def _eliminated(self, slack: float, magnitude: float, sizes: tuple[int, int, int], start: float) -> None:
@@ -217,6 +225,7 @@ def mpe(
         run.decide_single()
         return run.result(0.0, time.perf_counter() - begun)
     program = network if isinstance(network, CompiledNetwork) else compile_program(network)
+    program = program if by_trees else program.listed()
     compiled = time.perf_counter()
     structure = program.structure
     run = _Run(structure.network, weights, loss)
@@ -231,5 +240,5 @@ def mpe(
     except UnsatisfiableError as error:
         from sqlrl.solve.conflict import conflict_of
 
-        raise conflict_of(structure, error.atom, describe=describe, seed=seed) from None
+        raise conflict_of(program.listed().structure, error.atom, describe=describe, seed=seed) from None
     return run.result(compiled - begun, time.perf_counter() - compiled)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from sqlrl.ground.network import Network
+from sqlrl.ground.network import Network, NetworkRows
 
 # A clause from 0, signed atoms +(k + 1) or -(k + 1), distinct inside a ground clause, and a multiplicity, 1 if it is left out.
 Ground = tuple[int, Sequence[int]] | tuple[int, Sequence[int], int]
@@ -61,10 +61,12 @@ def network(
         clauses=np.arange(m, dtype=np.int64),
         sign=sign,
         hard=is_hard,
-        indptr=np.cumsum([0] + [len(g[1]) for g in rows], dtype=np.int64),
-        literals=np.array([x for g in rows for x in g[1]], dtype=np.int64),
-        row_clause=np.array([g[0] for g in rows], dtype=np.int64),
-        multiplicity=np.array([g[2] for g in rows], dtype=np.int64),
+        rows=NetworkRows(
+            np.cumsum([0] + [len(g[1]) for g in rows], dtype=np.int64),
+            np.array([x for g in rows for x in g[1]], dtype=np.int64),
+            np.array([g[0] for g in rows], dtype=np.int64),
+            np.array([g[2] for g in rows], dtype=np.int64),
+        ),
         units=sparse.csr_array(units),
         base=base,
         total=total,
@@ -101,10 +103,12 @@ def chains(count: int, *, length: int, states: int, exact: bool = False, words: 
         clauses=np.arange(m, dtype=np.int64),
         sign=np.ones(m, dtype=np.int64),
         hard=np.zeros(m, dtype=np.bool_),
-        indptr=np.arange(0, 2 * len(literals) + 1, 2, dtype=np.int64),
-        literals=literals.ravel(),
-        row_clause=np.repeat(np.arange(transitions, dtype=np.int64), edges),
-        multiplicity=np.ones(len(literals), dtype=np.int64),
+        rows=NetworkRows(
+            np.arange(0, 2 * len(literals) + 1, 2, dtype=np.int64),
+            literals.ravel(),
+            np.repeat(np.arange(transitions, dtype=np.int64), edges),
+            np.ones(len(literals), dtype=np.int64),
+        ),
         units=units,
         base=base.astype(object),
         total=opened.astype(object),

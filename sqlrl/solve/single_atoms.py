@@ -28,7 +28,7 @@ class Alone:
 
 def all_alone(network: Network) -> bool:
     """Whether all atoms of a network stand alone, and nothing is hard."""
-    free = not len(network.row_clause) and not len(network.block_exact) and not len(network.hard_units)
+    free = not network.rows.entries and not len(network.block_exact) and not len(network.hard_units)
     return free and len(network.atoms) > 0
 
 

@@ -19,6 +19,9 @@ from sqlrl.distinct import distinct_values
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.kernels import kernel
 
+MANY = 50_000
+"""From this many atoms on they are grouped by a compiled loop, which takes a while to load."""
+
 
 class StructureRows(Protocol):
     """Ground clauses and blocks over n atoms, laid out as in `Network`: a network, or one with its weights folded in."""
@@ -121,17 +124,19 @@ def variables_of(network: StructureRows) -> StateVariables:
     """Group the atoms of a network into multi-state variables."""
     n = len(network.block)
     key = np.where(network.block >= 0, network.block, len(network.block_exact) + np.arange(n, dtype=np.int64))
-    keys, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    number = np.empty(len(keys), dtype=np.int64)
-    number[order] = np.arange(len(keys))
-    of_atom = number[inverse]
+    # The last of several values for one place stays: that of the first atom.
+    first = np.full(len(network.block_exact) + n, n, dtype=np.int64)
+    first[key[::-1]] = np.arange(n - 1, -1, -1)
+    keys = np.flatnonzero(first < n)
+    keys = keys[np.argsort(first[keys], kind="stable")]
+    first[keys] = np.arange(len(keys))
+    of_atom = first[key]
     exact = np.zeros(len(keys), dtype=np.bool_)
-    blocks = keys < len(network.block_exact)
-    exact[number[blocks]] = network.block_exact[keys[blocks]]
+    blocks = np.flatnonzero(keys < len(network.block_exact))
+    exact[blocks] = network.block_exact[keys[blocks]]
     size = np.bincount(of_atom, minlength=len(keys)) + ~exact
     start = pointers(size)
-    members = np.argsort(of_atom, kind="stable")
+    members = grouped(of_atom, len(keys))[1] if n >= MANY else np.argsort(of_atom, kind="stable")
     state = ragged_ranges((~exact).astype(np.int64), size - ~exact)
     state_of_atom = np.empty(n, dtype=np.int64)
     state_of_atom[members] = state

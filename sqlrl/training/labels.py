@@ -119,16 +119,17 @@ def no_infeasible_truth() -> InfeasibleTruth:
 
 def infeasible_truth(network: Network, truth: BoolArray) -> InfeasibleTruth:
     """Return the hard clauses and the blocks that labels, shape (n,), break."""
-    hard = network.hard[network.row_clause]
-    rows = np.flatnonzero(hard & violated_rows(network, truth))
-    first = np.abs(network.literals[network.indptr[:-1]]) - 1  # a row belongs to the example of its first atom
+    # Tied tables have no hard clauses.
+    left = network.rows.rest
+    rows = np.flatnonzero(network.hard[left.clause] & violated_rows(left, truth))
+    first = np.abs(left.literals[left.indptr[:-1]]) - 1  # a row belongs to the example of its first atom
     clause, literal = network.hard_units[:, 0], network.hard_units[:, 1]
     atom = np.abs(literal) - 1
     wrong = truth[atom] != (literal > 0)
     units = np.flatnonzero(wrong & (clause >= 0))
     beside = atom[wrong & (clause < 0)]  # a given atom of the same block is true
     blocks, true = _broken_blocks(network, truth)
-    clauses = np.concatenate([network.clauses[network.row_clause[rows]], network.clauses[clause[units]]])
+    clauses = np.concatenate([network.clauses[left.clause[rows]], network.clauses[clause[units]]])
     examples = np.concatenate([network.example[first[rows]], network.example[atom[units]]])
     pairs = distinct([clauses, examples])
     rows = pairs.rows.astype(np.int64)

@@ -36,15 +36,18 @@ def grounded(program: Program, least: int, examples: TableName | None = None) ->
         features.MANY_SHAPES = before
 
 
+ROWS = ("indptr", "literals", "row_clause", "multiplicity")
+
+
 def contents(network: Network) -> list[tuple[str, object]]:
     """Every array with its type and bytes; of exact integers the integers."""
     found: list[tuple[str, object]] = []
-    for field in fields(network):
-        value = getattr(network, field.name)
+    for name in [*(each.name for each in fields(network) if each.name != "rows"), *ROWS]:
+        value = getattr(network, name)
         arrays = [value.data, value.indices, value.indptr] if sparse.issparse(value) else [value]
         for array in map(np.asarray, arrays):
             plain = array.tolist() if array.dtype == object else array.tobytes()
-            found.append((f"{field.name} {array.dtype} {array.shape}", plain))
+            found.append((f"{name} {array.dtype} {array.shape}", plain))
     return found
 
 

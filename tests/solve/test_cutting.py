@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlrl.errors import NumericError
-from sqlrl.ground.network import Network
+from sqlrl.ground.network import Network, NetworkRows
 from sqlrl.solve import cutting_plane_worlds
 from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.counts import counts, violated_rows
@@ -43,13 +43,13 @@ class InMemory:
             )
             merged[key] = merged.get(key, 0) + int(whole.multiplicity[j])
         found = sorted(merged.items())
-        return replace(
-            whole,
-            indptr=np.cumsum([0, *(len(x) for (_, x), _ in found)], dtype=np.int64),
-            literals=np.array([x for (_, row), _ in found for x in row], dtype=np.int64),
-            row_clause=np.array([clause for (clause, _), _ in found], dtype=np.int64),
-            multiplicity=np.array([times for _, times in found], dtype=np.int64),
+        rows = NetworkRows(
+            np.cumsum([0, *(len(x) for (_, x), _ in found)], dtype=np.int64),
+            np.array([x for (_, row), _ in found for x in row], dtype=np.int64),
+            np.array([clause for (clause, _), _ in found], dtype=np.int64),
+            np.array([times for _, times in found], dtype=np.int64),
         )
+        return replace(whole, rows=rows)
 
     @property
     def complete(self) -> np.ndarray:

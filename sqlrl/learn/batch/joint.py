@@ -14,6 +14,7 @@ from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.learn.batch.problem import equal_columns
+from sqlrl.solve.forest_sums import ForestPartition
 from sqlrl.solve.log_linear import LogLinear, LogLinearPartition
 
 
@@ -25,7 +26,7 @@ class LabelledPart:
     features: sparse.csr_array
     offset: FloatArray  # shape (p,): log-odds of soft evidence
     present: FloatArray  # shape (p,): 1 for atoms that are true and rows that are violated in the labelled world
-    partition: LogLinearPartition
+    partition: LogLinearPartition | ForestPartition
     atom: IntArray  # shape (f,): the places of the atoms in the network
     example: IntArray  # shape (c,): the example of each component
     label: IntArray  # shape (c,): how many atoms of each component are true
@@ -55,12 +56,25 @@ class LabelledPart:
         score = self.scores(weights)
         chosen = which[: len(self.partition)]
         value, share = self.partition.expectations(score, np.flatnonzero(chosen))
-        own = np.bincount(self.partition.component, weights=score * self.present, minlength=len(chosen))
-        return np.where(chosen, own - value, 0.0), share
+        return np.where(chosen, self.own(score) - value, 0.0), share
+
+    def own(self, score: FloatArray) -> FloatArray:
+        """Return what the labels of each component score, shape (c,)."""
+        count = len(self.partition)
+        found = np.bincount(self.partition.component, weights=score * self.present, minlength=count)
+        return np.asarray(found, dtype=np.float64)
 
     def residual(self, share: FloatArray, which: BoolArray) -> FloatArray:
         """Return what is observed of each atom and row less what is expected, 0 outside of the components in `which`."""
         return np.where(which[self.partition.component], self.present - share, 0.0)
+
+    def spread(self, share: FloatArray, which: BoolArray) -> FloatArray:
+        """Return the variance of each atom and row, 0 outside of the components in `which`."""
+        return np.where(which[self.partition.component], share * (1.0 - share), 0.0)
+
+    def counted(self, which: BoolArray) -> IntArray:
+        """Return the rows of the features that the components in `which` have."""
+        return np.flatnonzero(which[self.partition.component])
 
 
 def joint_part(
@@ -73,6 +87,42 @@ def joint_part(
     label = np.bincount(component[truth[model.free]], minlength=len(partition)).astype(np.int64)
     present = model.present(truth)
     return LabelledPart(model.features, model.offset, present, partition, model.free, example[first], label, given)
+
+
+@dataclass(frozen=True, eq=False)
+class TiedPart(LabelledPart):
+    """The same of components whose edges share tables: rows of the features after those of atoms are pair entries, counted over all edges."""
+
+    partition: ForestPartition
+    # Of each of the e edges: its component, and the pair entry that it is in under the labels, -1 for none.
+    edge_component: IntArray
+    edge_entry: IntArray
+
+    def own(self, score: FloatArray) -> FloatArray:
+        """Return what the labels of each component score, shape (c,)."""
+        atoms, count = len(self.atom), len(self.partition)
+        mine = np.bincount(self.partition.component, weights=score[:atoms] * self.present, minlength=count)
+        entry = np.append(score[atoms:], 0.0)[self.edge_entry]
+        return np.asarray(mine + np.bincount(self.edge_component, weights=entry, minlength=count), dtype=np.float64)
+
+    def residual(self, share: FloatArray, which: BoolArray) -> FloatArray:
+        """Return what is observed of each atom and entry less what is expected, of the components in `which`."""
+        atoms = len(self.atom)
+        mine = np.where(which[self.partition.component], self.present - share[:atoms], 0.0)
+        seen = self.edge_entry[(self.edge_entry >= 0) & which[self.edge_component]]
+        return np.concatenate([mine, np.bincount(seen, minlength=len(share) - atoms) - share[atoms:]])
+
+    def spread(self, share: FloatArray, which: BoolArray) -> FloatArray:
+        """Return the variance of each atom and entry, that of an entry as if many edges were each rarely in it."""
+        atoms = len(self.atom)
+        mine = np.where(which[self.partition.component], share[:atoms] * (1.0 - share[:atoms]), 0.0)
+        return np.concatenate([mine, share[atoms:]])
+
+    def counted(self, which: BoolArray) -> IntArray:
+        """Return the rows of the features that the components in `which` have: all entries, if they have an edge."""
+        atoms = np.flatnonzero(which[self.partition.component])
+        entries = self.features.shape[0] - len(self.atom) if which[self.edge_component].any() else 0
+        return np.concatenate([atoms, len(self.atom) + np.arange(entries)])
 
 
 class Held(Protocol):
@@ -158,8 +208,7 @@ class JointLikelihood:
         for part, which in self._parts():
             mine, c = self._of(part, full), len(part.partition)
             share = part.expectations(mine, which)[1]
-            spread = np.where(which[part.partition.component], share * (1.0 - share), 0.0)
-            squares = part.features.multiply(part.features).T @ spread
+            squares = part.features.multiply(part.features).T @ part.spread(share, which)
             if which[c:].any():
                 squares = squares + part.given.chosen(which[c:]).curvature(mine)
             known = min(len(squares), len(found))
@@ -172,7 +221,7 @@ class JointLikelihood:
         for part, which in self._parts():
             known, c = self.column < part.clauses, len(part.partition)
             given = part.given.chosen(which[c:])
-            rows = [part.features[np.flatnonzero(which[part.partition.component])], given.features]
+            rows = [part.features[part.counted(which)], given.features]
             table = sparse.vstack([each[:, self.column[known]] for each in rows], format="csc")
             table.sort_indices()
             found = np.full(len(self.column), -1, dtype=np.int64)

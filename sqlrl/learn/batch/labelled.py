@@ -17,6 +17,7 @@ from sqlrl.learn.batch.feasible import feasible_part
 from sqlrl.learn.batch.joint import JointLikelihood, LabelledPart, joint, joint_part
 from sqlrl.learn.batch.problem import TrainingProblem, raise_conflict
 from sqlrl.learn.batch.shelf import Shelf
+from sqlrl.learn.batch.tied_labels import tied_part
 from sqlrl.learn.batch.validation import AtomGroups
 from sqlrl.learn.steps import describer
 from sqlrl.solve.beyond_elimination import widest
@@ -65,6 +66,9 @@ def with_loss(problem: TrainingProblem) -> TrainingProblem:
 
 def label_part(problem: TrainingProblem, wide: Wide, *, seed: int) -> tuple[LabelledPart, LikelihoodReach]:
     """Return the likelihood of the labels of some examples; `wide` is for components beyond the bounds of elimination."""
+    tied = tied_part(problem)
+    if tied is not None:
+        return tied, LikelihoodReach(len(tied.partition), len(tied.given), 0)
     network, truth = problem.network, problem.truth
     model = _model(problem, seed)
     joined = joined_atoms(model)

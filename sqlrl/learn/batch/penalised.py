@@ -190,6 +190,12 @@ QUASI = 20
 INSIDE = 60
 """The same without a Hessian, and in an orthant; so many more each time again."""
 
+UNBROKEN = 500
+"""The same without a Hessian and without a penalty of absolute values: each start forgets the curvature that steps have met."""
+
+JOINED = 0.35
+"""To this power curvatures scale weights of joined atoms: of chains L-BFGS takes a fifth fewer steps than with the root."""
+
 FAR = 10.0
 """Weights whose loss, penalty included, is so many times that at 0 are no start."""
 
@@ -472,7 +478,8 @@ def _ridge(
 ) -> tuple[float, FloatArray]:
     # A column that clauses share has its weight w in parts: a penalty of w^2 / (sum of squared scales) in all.
     penalty = strength / design.variances
-    scale = np.sqrt(design.curvature + penalty)
+    # Curvatures at 0 are exact where there is a Hessian, else those of atoms that nothing joins.
+    scale = (design.curvature + penalty) ** (0.5 if design.choices.hessian is not None else JOINED)
     scaled = design.choices.columns(np.arange(len(scale)), 1.0 / scale)
     pull = penalty / scale**2
 
@@ -498,7 +505,7 @@ def _seek_ridge(objective: Smooth, hessian: Hessian | None, start: FloatArray, w
     value, gradient = objective(start)
     if watch(DescentState(start, value, gradient, gradient, 0.0)):
         return
-    free, budget = np.zeros(len(start)), QUASI if hessian is not None else INSIDE
+    free, budget = np.zeros(len(start)), QUASI if hessian is not None else UNBROKEN
     while True:
         first = watch.now
         _quasi_newton(objective, free, budget, watch)

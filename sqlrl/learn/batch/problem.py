@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sqlrl.distinct import distinct_values
 from sqlrl.errors import InputError, Parameter
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkRows
 from sqlrl.solve.restriction import UnsatisfiableError, Values
 from sqlrl.solve.structure import pointers, ragged_ranges
 from sqlrl.training.labels import Names
@@ -57,13 +57,31 @@ def support_table(network: Network) -> pa.Table:
     # Ground clauses of one formula may cancel: the atom makes no difference then.
     speaks = network.units.data != 0
     unit_atom = np.repeat(np.arange(n), np.diff(network.units.indptr))[speaks]
-    row_clause = np.repeat(network.row_clause, np.diff(network.indptr))
-    atom = np.concatenate([unit_atom, np.abs(network.literals) - 1])
+    tied = _tied_support(network)
+    rows = network.rows.listed if tied is None else network.rows.rest
+    row_clause = np.repeat(rows.clause, np.diff(rows.indptr))
+    atom = np.concatenate([unit_atom, np.abs(rows.literals) - 1])
     clause = np.concatenate([network.units.indices[speaks].astype(np.int64), row_clause])
     real = ~network.helper[atom]
     pairs = distinct_values(clause[real] * max(n, 1) + atom[real])
     support = np.bincount(pairs // max(n, 1), minlength=m).astype(np.int64)
-    return pa.table({"clause": network.clauses, "support": support})
+    return pa.table({"clause": network.clauses, "support": support if tied is None else support + tied})
+
+
+def _tied_support(network: Network) -> IntArray | None:
+    """Return the number of atoms in tied tables by clause, shape (m,); None if a clause has other ground clauses, too, or helper atoms may count."""
+    m, found = len(network.clauses), np.zeros(len(network.clauses), dtype=np.int64)
+    others = np.zeros(m, dtype=np.int64)
+    for table in network.rows.tied:
+        left, right = np.unique(table.left), np.unique(table.right)
+        i, j = np.nonzero(table.clause >= 0)
+        clause = table.clause[i, j]
+        both = len(np.intersect1d(left, right, assume_unique=True))
+        found[clause] += len(left) + len(right) - np.where(i == j, both, 0)
+        others[clause] += 1
+    others[network.rows.rest.clause] += 1
+    others[network.units.indices] += 1
+    return None if (others[found > 0] > 1).any() or network.helper.any() else found
 
 
 class Support:
@@ -103,10 +121,9 @@ def without_examples(
         network,
         atoms=network.atoms[kept],
         example=network.example[kept],
-        indptr=pointers(length[rows]),
-        literals=_moved(literals, place),
-        row_clause=network.row_clause[rows],
-        multiplicity=network.multiplicity[rows],
+        rows=NetworkRows(
+            pointers(length[rows]), _moved(literals, place), network.row_clause[rows], network.multiplicity[rows]
+        ),
         units=network.units[np.flatnonzero(kept)],
         prior=network.prior[kept],
         block=(block - none).astype(np.int64),

@@ -89,9 +89,10 @@ def group_clauses(network: Network) -> EqualClauses:
 def is_joint(network: Network, *, relaxed: bool) -> bool:
     """Return whether the training problem of a network is small, and only hard clauses and blocks join its atoms."""
     atoms, clauses = len(network.atoms), len(network.clauses)
-    joined = len(network.row_clause) > 0 or len(network.block_exact) > 0
-    # Rows of hard clauses need the worlds of the linear relaxation; with blocks alone these are true worlds anyway.
-    if not network.hard[network.row_clause].all() or (len(network.row_clause) and not relaxed):
+    rows = network.rows.entries > 0
+    joined = rows or len(network.block_exact) > 0
+    # Rows of hard clauses need the worlds of the linear relaxation; with blocks alone these are true worlds anyway. Tied tables have no hard ones.
+    if network.rows.tied or not network.hard[network.rows.rest.clause].all() or (rows and not relaxed):
         return False
     # Where nothing joins atoms, unknowns are the fewer of atoms and clauses.
     return (atoms if joined else min(atoms, clauses)) <= MOST_UNKNOWNS and atoms * clauses <= MOST_COUNTS

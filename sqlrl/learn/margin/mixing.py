@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -291,7 +291,9 @@ class Mixing:
     def __init__(
         self, problem: TrainingProblem, *, seed: int = 0, enough: float = ENOUGH, sweeps: int = SWEEPS
     ) -> None:
-        network = problem.network
+        # Atoms of tied tables are in blocks, so that they stay as the labels have them.
+        network = replace(problem.network, rows=problem.network.rows.rest)
+        problem = replace(problem, network=network)
         self.problem, self.enough, self.sweeps = problem, enough, sweeps
         # Other atoms stay as the labels have them. After a reset of a movable one, whatever others are, mean truths and
         # violations are known, as its rows have two literals.

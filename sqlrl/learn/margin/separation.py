@@ -92,8 +92,10 @@ class Oracle:
         # Weights that are best for single atoms leave many at their margin, a difference of nearly 0 for a solver.
         network = self.problem.network
         alone = network.prior + self._hamming + network.units @ np.where(self.soft, weights, 0.0)
-        rows = network.multiplicity * np.abs(np.where(self.soft, weights, 0.0)[network.row_clause])
-        grid = np.ldexp(1.0, int(np.ceil(np.log2(1.0 + np.abs(alone).sum() + rows.sum()))) - ROUNDED)
+        size, rest = np.abs(np.where(self.soft, weights, 0.0)), network.rows.rest
+        rows = float((rest.multiplicity * size[rest.clause]).sum())
+        rows += sum(float(size[table.clauses].sum() * table.multiplicity.sum()) for table in network.rows.tied)
+        grid = np.ldexp(1.0, int(np.ceil(np.log2(1.0 + np.abs(alone).sum() + rows))) - ROUNDED)
         return np.asarray(np.rint(weights / grid) * grid, dtype=np.float64)
 
     def _best(self, weights: FloatArray, loss: FloatArray | None, start: BoolArray | None) -> tuple[BoolArray, float]:

@@ -24,7 +24,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from sqlrl.errors import InfeasibleError, InputError, NumericError
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkRows
 from sqlrl.ground.rows import GroundRows
 from sqlrl.kernels import kernel
 from sqlrl.learn.adagrad import AdaGradRates, AdaGradState, new_state, update_clause, weight_after
@@ -199,10 +199,12 @@ def appended(network: Network, clauses: IntArray, rows: GroundRows) -> Network:
         clauses=np.concatenate([network.clauses, clauses]),
         sign=np.concatenate([network.sign, np.ones(k, dtype=np.int64)]),
         hard=np.concatenate([network.hard, np.zeros(k, dtype=np.bool_)]),
-        indptr=np.concatenate([network.indptr, network.indptr[-1] + pointers(length)[1:]]),
-        literals=np.concatenate([network.literals, literals]),
-        row_clause=np.concatenate([network.row_clause, m + long.clause[order]]),
-        multiplicity=np.concatenate([network.multiplicity, long.multiplicity[order]]),
+        rows=NetworkRows(
+            np.concatenate([network.indptr, network.indptr[-1] + pointers(length)[1:]]),
+            np.concatenate([network.literals, literals]),
+            np.concatenate([network.row_clause, m + long.clause[order]]),
+            np.concatenate([network.multiplicity, long.multiplicity[order]]),
+        ),
         units=sparse.hstack([network.units, _units(unit, len(network.atoms), k)], format="csr"),
         base=np.concatenate([network.base, nothing]),
         total=np.concatenate([network.total, nothing]),
