@@ -33,7 +33,7 @@ QUICKLY = 10**8
 
 def entry_bytes(program: Program) -> int:
     """Return what an atom or a literal of the networks of a program takes."""
-    joined = program.blocks or any(_width(use) > 1 for use in program.shapes.values())
+    joined = program.blocks or any(open_width(use) > 1 for use in program.shapes.values())
     return ENTRY_BYTES if joined else SINGLE_BYTES
 
 
@@ -60,7 +60,7 @@ def network_sizes(extent: Extent, *, most: int = 0) -> list[ShapeSize]:
     for use in program.shapes.values():
         if use.bound.is_open:
             clauses = extent.domain_bound(use)
-            found.append(ShapeSize(use, clauses, clauses * _width(use)))
+            found.append(ShapeSize(use, clauses, clauses * open_width(use)))
     if sum(size.literals for size in found) > most:
         found = [_joined(extent, size.use) for size in found]
     return sorted(found, key=lambda size: -size.literals)
@@ -131,7 +131,7 @@ def refusal(program: Program, atoms: int, size: int | None, largest: ShapeSize |
     )
 
 
-def _width(use: ShapeUse) -> int:
+def open_width(use: ShapeUse) -> int:
     """Return how many open literals a ground clause of a shape has, witnesses of a quantifier counted once."""
     bound = use.bound
     groups = sum(any(bound.info(x).open for x in group.literals) for group in bound.shape.exists)
