@@ -899,6 +899,7 @@ class Database(Helpful):
         deterministic_limit: float | None = ...,
         random_state: int = ...,
         margins: bool = ...,
+        prepared: bool | None = ...,
         keep: bool = ...,
         roles: Roles | None = ...,
     ) -> Prediction: ...
@@ -918,6 +919,7 @@ class Database(Helpful):
         deterministic_limit: float | None = ...,
         random_state: int = ...,
         margins: bool = ...,
+        prepared: bool | None = ...,
         keep: bool = ...,
         roles: Roles | None = ...,
     ) -> Prediction: ...
@@ -937,6 +939,7 @@ class Database(Helpful):
         deterministic_limit: float | None = None,
         random_state: int = 0,
         margins: bool = False,
+        prepared: bool | None = None,
         keep: bool = False,
         options: HingeOptions | None = None,
         observed_bodies: bool = False,
@@ -976,6 +979,10 @@ class Database(Helpful):
         margins : bool
             Find how much the score of the best world falls when each atom must have the other value, where elimination can
             (`atoms(every=True)` has it); not by "cutting-plane", which grounds too little for that.
+        prepared : bool, optional
+            Whether up to 64 examples are grounded by statements that were rendered once: by default from the second prediction with one
+            `Model` object on, as long as the data stay as they are; with True from the first on (`prepare`), with False never. The
+            world is the same.
         keep : bool
             Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`. If every
             predicted atom has a label, `evaluate` adds the counts of the observed world; it also fills the views `sqlrl.confusion`,
@@ -1036,6 +1043,7 @@ class Database(Helpful):
         read = read_as(self._session, model, semantics)
         of_worlds = {
             "method": method, "deterministic_limit": deterministic_limit, "random_state": random_state, "margins": margins,
+            "prepared": prepared,
         }  # fmt: skip
         if isinstance(read, SoftModel):
             refuse_options(**of_worlds, solution=solution)
@@ -1055,7 +1063,42 @@ class Database(Helpful):
         return predictions.predict(
             self._session, asked, destination,
             method=method, deterministic_limit=deterministic_limit, seed=random_state, margins=margins,
+            prepared=prepared,
         )  # fmt: skip
+
+    def prepare(self, model: Model, *, roles: Roles | None = None) -> None:
+        r"""Render the statements that predict a few examples with a model, before the first prediction.
+
+        A prediction with one `Model` object runs as many statements as the model has shapes with open literals, and three more; from
+        the second on they are not rendered again, after `prepare` from the first on. Nothing is created in the database by them. Changed
+        data are noticed as always, and the next prediction prepares again. The model that was used last is prepared.
+
+        Parameters
+        ----------
+        model : Model
+            With weights, without templates that grow with the examples.
+        roles : Roles, optional
+            As in `predict`.
+
+        Raises
+        ------
+        InputError
+            The model cannot be prepared; says why.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Rainy", [("May 1",), ("May 3",)], example="day")
+        >>> db.load("Indoors", [("May 1",)], target=True)
+        >>> model = sqlrl.parse_mln("Rainy(day)\nIndoors(day)\n1 Rainy(d) => Indoors(d)")
+        >>> db.prepare(model)
+        >>> db.predict(model, examples=["May 3"]).table()["day"]
+        ['May 3']
+        """
+        from sqlrl.database.predictions import prepare
+
+        prepare(self._session, Query(model, None, roles or NONE))
 
     def probabilities(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -14,18 +14,27 @@ import pyarrow as pa
 from sqlrl.catalog.layout import Layout
 from sqlrl.database.results import InferenceResult, into_tables
 from sqlrl.errors import InputError, Parameter, Phrase, Written
-from sqlrl.ground.network import IntArray, NetworkAtoms
+from sqlrl.ground.network import IntArray, Network, NetworkAtoms
+from sqlrl.ground.prepared import why_not
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
+from sqlrl.plan.prepared import EXAMPLES
 from sqlrl.report.console import Progress
 from sqlrl.training.session import Query, Session
 from sqlrl.wording import shortened
 
 Found = TypeVar("Found", bound="InferenceResult[Any, Any]")
 
-_USUAL = {"method": "auto", "deterministic_limit": None, "random_state": 0, "margins": False, "solution": None}
+_USUAL = {
+    "method": "auto",
+    "deterministic_limit": None,
+    "random_state": 0,
+    "margins": False,
+    "prepared": None,
+    "solution": None,
+}
 
 
 def search_options(given: Mapping[str, object]) -> list[str]:
@@ -89,6 +98,9 @@ class InferenceTask:
     unseen: Unseen
     task: Progress
     start: float  # when it began, by `time.perf_counter`
+    network: Network | None = (
+        None  # if statements that were rendered once have ground it; `extent` has no table of examples then
+    )
 
     @property
     def program(self) -> Program:
@@ -126,6 +138,8 @@ def inference(
     *,
     beside: Collection[str] = (),  # tables that are written meanwhile
     listed: bool = True,  # every ground clause is listed, so that the limit holds for helper atoms
+    preparation: Preparation
+    | None = None,  # whether the network of a few examples may come from statements that are rendered once
 ) -> Iterator[InferenceTask]:
     """Bind a model with weights to some examples; what could not be written or kept is refused before any work."""
     asked.check(weighted=True)
@@ -134,8 +148,68 @@ def inference(
     held = session.program(asked.model, roles=asked.roles, limit=limit, keep=True)
     with session.console.progress(title) as task, held as program:
         layout = program.public_layout
+        if preparation is not None and not destination.keep:
+            found = _prepared_task(session, asked, destination, program, task, start, preparation)
+            if found is not None:
+                yield found
+                return
         with bound_task(session, asked, destination, layout, program, task, start, beside=beside) as found:
             yield found
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """When the network of a few examples comes from statements that are rendered once."""
+
+    asked: bool | None  # True: always; None: from the second call with a model on
+    fits: Callable[[Extent], bool]  # whether an extent is to be grounded at once
+
+
+def _prepared_task(
+    session: Session,
+    asked: Query,
+    destination: Destination,
+    program: Program,
+    task: Progress,
+    start: float,
+    preparation: Preparation,
+) -> InferenceTask | None:
+    """Ground the examples by statements that are rendered once; None where they are to be grounded as always."""
+    whole = asked.examples is None
+    prepared = session.kept_program.prepared(program, whole=whole, asked=bool(preparation.asked))
+    if prepared is None:
+        if preparation.asked and (why := why_not(program)):
+            raise unprepared(why)
+        return None
+    layout = program.public_layout
+    names = destination.names(layout)
+    _check_distinct(names)
+    if names:
+        session.engine.check_free(names, replace=destination.replace)
+    chosen = None if whole else _named(session, asked.examples)
+    size = layout.example_count if chosen is None else len(chosen)
+    extent = Extent(program, None if whole else EXAMPLES, asked.limit, None if whole else size)
+    ready = prepared.ground(chosen, asked.limit) if preparation.fits(extent) else None
+    if ready is None:
+        return None
+    new = ready.unseen
+    if new is None:
+        with program.examples_table(ready.examples) as listed:
+            new = unseen(Extent(program, listed, asked.limit, size))
+    return InferenceTask(session, asked, destination, layout, extent, ready.examples, new, task, start, ready.network)
+
+
+def unprepared(why: str) -> InputError:
+    """Return the error that the statements of a model cannot be rendered once."""
+    return InputError(f"this model cannot be prepared, since {why}: leave {Parameter('prepared')} out.")
+
+
+def _named(session: Session, examples: Any) -> Sequence[str] | IntArray:
+    """Return examples by name, or by id where they are no list of names."""
+    if isinstance(examples, list | tuple) and examples and all(type(name) is str for name in examples):
+        return examples
+    with session.examples_table(examples) as chosen:
+        return session.ids(chosen)
 
 
 @contextmanager

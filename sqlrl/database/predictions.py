@@ -12,7 +12,16 @@ import pyarrow as pa
 
 from sqlrl.database.evaluation import Compared, keep_world, world_scores
 from sqlrl.database.exports import names_of
-from sqlrl.database.inference import Destination, InferenceTask, collected, inference, kept_run, search_options
+from sqlrl.database.inference import (
+    Destination,
+    InferenceTask,
+    Preparation,
+    collected,
+    inference,
+    kept_run,
+    search_options,
+    unprepared,
+)
 from sqlrl.database.inferred import InferredWorld
 from sqlrl.database.results import InferenceResult
 from sqlrl.errors import InputError
@@ -20,7 +29,7 @@ from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_mo
 from sqlrl.ground.counts import check_any_world
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import adds_up, divided
 from sqlrl.solve.counts import counts
 from sqlrl.solve.result import MPEResult, Status, joined
@@ -161,10 +170,12 @@ def predict(
     deterministic_limit: float | None,
     seed: int,
     margins: bool = False,
+    prepared: bool | None = None,
 ) -> Prediction:
     """Predict the most probable world by our solvers; `Database.predict` explains it."""
     from sqlrl.ground.oracle import ProgramOracle
     from sqlrl.solve.cutting_plane import cutting_planes, estimate, recounted
+    from sqlrl.solve.cutting_plane_worlds import NetworkEstimate
     from sqlrl.solve.methods import WorldMethod, check_effort
     from sqlrl.solve.mpe import mpe
 
@@ -174,6 +185,9 @@ def predict(
 
     def solve(asking: InferenceTask) -> Iterator[Window]:
         """Ground what is needed, and solve."""
+        if asking.network is not None:
+            yield asking.ids, asking.network, solved(asking.program, asking.network)
+            return
         oracle = None
         if method == "cutting-plane":
             oracle = ProgramOracle(asking.extent)
@@ -208,19 +222,45 @@ def predict(
 
     def grounded(asking: InferenceTask) -> Iterator[Window]:
         """Ground and solve window by window."""
-        solver = cast("Method", "auto" if method == "full" else method)
-        program = asking.program
         for window, network in divided(asking.extent, np.sort(asking.ids)):
-            result = mpe(
-                network, program.weights(), method=solver, deterministic_limit=deterministic_limit, seed=seed,
-                describe=describer(program, network),
-            )  # fmt: skip
-            yield window, network, result
+            yield window, network, solved(asking.program, network)
             del network  # or else it would be there while the next is grounded
+
+    def solved(program: Program, network: Network) -> MPEResult:
+        """Solve a network that is grounded."""
+        solver = cast("Method", "auto" if method == "full" else method)
+        return mpe(
+            network, program.weights(), method=solver, deterministic_limit=deterministic_limit, seed=seed,
+            describe=describer(program, network),
+        )  # fmt: skip
+
+    def at_once(extent: Extent) -> bool:
+        """Whether examples are grounded at once, without counting anything."""
+        bounds = ProgramOracle(extent).bounds if method == "auto" else {}
+        return NetworkEstimate(bounds, bounds).small
 
     options = {"method": method, "deterministic_limit": deterministic_limit, "seed": seed}
     # Cutting planes ground what some world does not meet, which may be less than the definitions of all helper atoms.
-    return _predicted(session, asked, destination, solve, options, listed=method != "cutting-plane", margins=margins)
+    preparation = Preparation(prepared, at_once) if prepared is not False and method != "cutting-plane" else None
+    return _predicted(
+        session, asked, destination, solve, options,
+        listed=method != "cutting-plane", margins=margins, preparation=preparation,
+    )  # fmt: skip
+
+
+@verb
+def prepare(session: Session, asked: Query) -> None:
+    """Render the statements of predictions with a model; `Database.prepare` explains it."""
+    from sqlrl.ground.prepared import why_not
+
+    asked.check(weighted=True)
+    with session.program(asked.model, roles=asked.roles, keep=True) as program:
+        if why := why_not(program):
+            raise unprepared(why)
+        for whole in (False, True) if program.layout.example_count == 1 else (False,):
+            prepared = session.kept_program.prepared(program, whole=whole, asked=True)
+            assert prepared is not None, "nothing is against it"
+            prepared.render()
 
 
 def refuse_search(**given: object) -> None:
@@ -269,9 +309,10 @@ def _predicted(
     *,
     listed: bool = True,
     margins: bool = False,
+    preparation: Preparation | None = None,
 ) -> Prediction:
     """Write and keep the world that `solve` finds for some examples; with `listed` it may list every ground clause."""
-    with inference(session, asked, destination, "predicting", listed=listed) as asking:
+    with inference(session, asked, destination, "predicting", listed=listed, preparation=preparation) as asking:
         if destination.keep:
             check_any_world(asking.extent)
         weights = asking.program.weights()

@@ -17,8 +17,8 @@ def column(name: str, table: str | None = None) -> exp.Column:
 
 
 def table(name: TableName, alias: str | None = None) -> exp.Table:
-    """Return a fully qualified, quoted table."""
-    node = exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)
+    """Return a fully qualified, quoted table; one without catalog and schema is a step of the query, as of `cte`."""
+    node = exp.table_(name.name, db=name.schema or None, catalog=name.catalog or None, quoted=True)
     return node if alias is None else aliased_table(node, alias)
 
 

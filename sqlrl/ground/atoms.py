@@ -36,12 +36,30 @@ class Atoms:
 
 def read_atoms(extent: Extent) -> Atoms:
     """Read the query atoms of all open predicates, one query a predicate."""
-    program, helpers = extent.program, extent.program.helper_names
+    return assembled_atoms(
+        extent.program,
+        ((info, rule, _read(extent, info, rule)) for info, rule in open_predicates(extent.program)),
+    )
+
+
+def open_predicates(program: Program) -> Iterator[tuple[PredicateInfo, BlockRule | None]]:
+    """Yield the open predicates in order of their names, with the block of each, if it has one."""
     rule_of = {rule.predicate: rule for rule in reversed(program.blocks)}
+    yield from ((info, rule_of.get(info.name)) for info in _open(program.layout))
+
+
+AtomColumns = tuple[npt.NDArray[Any], ...]
+"""Atoms of a predicate: ids, examples, priors, block numbers, and whether each is decided."""
+
+
+def assembled_atoms(
+    program: Program, read: Iterable[tuple[PredicateInfo, BlockRule | None, Iterable[AtomColumns]]]
+) -> Atoms:
+    """Put the atoms of open predicates, which come in pieces, in order of their ids, and number their blocks."""
+    helpers = program.helper_names
     parts, exact = [(*_NONE, np.zeros(0, bool))], [np.zeros(0, bool)]
-    for info in _open(program.layout):
-        rule = rule_of.get(info.name)
-        pieces = [_NONE, *_read(extent, info, rule)]
+    for info, rule, found in read:
+        pieces = [_NONE, *found]
         ids, example, prior, block, decided = (joined([piece[i] for piece in pieces]) for i in range(len(_NONE)))
         del pieces  # all of it twice is more than anything later takes
         if rule is not None:
@@ -57,16 +75,14 @@ def read_atoms(extent: Extent) -> Atoms:
     return Atoms(ids, compact(example), compact(prior), compact(block), np.concatenate(exact), decided, compact(helper))
 
 
-_NONE: tuple[npt.NDArray[Any], ...] = tuple(
-    np.zeros(0, kind) for kind in (np.int64, np.int64, np.float64, np.int64, bool)
-)
-"""What `_read` yields, without an atom."""
+_NONE: AtomColumns = tuple(np.zeros(0, kind) for kind in (np.int64, np.int64, np.float64, np.int64, bool))
+"""Columns without an atom."""
 
 
-def _read(extent: Extent, info: PredicateInfo, rule: BlockRule | None) -> Iterator[tuple[npt.NDArray[Any], ...]]:
-    """Yield the atoms of a predicate in batches: ids, examples, priors, block numbers, and whether each is decided."""
+def _read(extent: Extent, info: PredicateInfo, rule: BlockRule | None) -> Iterator[AtomColumns]:
+    """Yield the atoms of a predicate in batches."""
     engine, many = extent.program.engine, info.atom_count > ROWS_PER_BATCH
-    query, step = _atoms_query(info, rule, extent.examples), f"read the query atoms of {info.name}"
+    query, step = atoms_query(info, rule, extent.examples), f"read the query atoms of {info.name}"
     # An Arrow table of millions of atoms would be the largest object that a prediction holds.
     for data in (
         engine.stream(query, step=step, rows=ROWS_PER_BATCH) if many else engine.fetch(query, step=step).to_batches()
@@ -97,7 +113,7 @@ def _numpy(data: pa.RecordBatch, name: str) -> npt.NDArray[np.generic]:
     return values
 
 
-def _atoms_query(info: PredicateInfo, rule: BlockRule | None, examples: TableName | None) -> exp.Select:
+def atoms_query(info: PredicateInfo, rule: BlockRule | None, examples: TableName | None) -> exp.Select:
     """Select atom, example, prior, and the block with whether a given atom decides it; one row for each query atom."""
     assert info.atoms is not None
     query = exp.select(*(column(c, "a") for c in ("atom", "example", "prior"))).from_(table(info.atoms, "a"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -220,35 +221,84 @@ def unjoined(names: Sequence[str], remedy: str) -> str:
 # ---- counts ------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class GroundingCount:
+    """How many groundings the clauses of some features have: a number, or a query of it."""
+
+    features: frozenset[int]
+    use: ShapeUse | None  # whose clauses the query counts; of a formula without clauses there is none
+    query: exp.Select | None  # `n`, and `clause` with `apart`
+    apart: bool = False  # whether their number depends on the constants of each clause
+    number: int = 0  # without a query
+
+
 def groundings(extent: Extent) -> Counts:
     """Return the groundings of each clause, shape (m,): the product of its domain sizes, over the examples."""
+    program = extent.program
+    counts = grounding_counts(extent)
+    return grounding_totals(program, [(each, _counted(program, each)) for each in counts])
+
+
+def grounding_counts(extent: Extent) -> list[GroundingCount]:
+    """Return what says how many groundings clauses have; those of as many share a query."""
     program, examples = extent.program, extent.examples
-    total = _zeros(program)
-    known: dict[int | tuple[object, ...], int] = {}
-    of_feature: dict[int, int] = {}
+    apart: list[GroundingCount] = []
+    alike: dict[int | tuple[object, ...], GroundingCount] = {}
     for use, features in _first_of(program):
-        alike = alike_groundings(use.bound)
-        if alike is None:
-            for clause, n in _by_constants(extent, use):
-                if program.feature_of[clause] in features:
-                    total[clause] = n
-            continue
-        if isinstance(alike, int) and examples is None:
-            if alike >= 2**127:
+        key = alike_groundings(use.bound)
+        if key is None:
+            query = count_groundings(use.bound, examples)
+            apart.append(GroundingCount(frozenset(features), use, query, apart=True))
+        elif key in alike:
+            alike[key] = replace(alike[key], features=alike[key].features | features)
+        elif isinstance(key, int) and examples is None:
+            if key >= 2**127:
                 raise _overflow(program, use)
-            known[alike] = alike
-        if alike not in known:
+            alike[key] = GroundingCount(frozenset(features), use, None, number=key)
+        else:
             query = count_groundings(use.bound.with_parameters(None), examples)
-            with overflow_named(program, use):
-                found = program.engine.fetch(query, step=f"count {use.shape}").column("n").to_pylist()
-            known[alike] = int(found[0] or 0) if found else 0
-        of_feature.update(dict.fromkeys(features, known[alike]))
-    for feature, bound in enumerate(program.features):
-        if not bound.instances:
-            of_feature[feature] = _without_clauses(extent, feature)
-    for clause, feature in enumerate(program.feature_of):
-        if feature in of_feature:
-            total[clause] = of_feature[feature]
+            alike[key] = GroundingCount(frozenset(features), use, query)
+    # A formula that is true (or false) whatever its atoms are has no clause.
+    empty = [
+        GroundingCount(frozenset({i}), None, count_groundings(bind(shape_of(bound), program.layout), examples))
+        for i, bound in enumerate(program.features)
+        if not bound.instances
+    ]
+    return [*apart, *alike.values(), *empty]
+
+
+def _counted(program: Program, each: GroundingCount) -> list[tuple[int, int]]:
+    """Run the query of a count; return (clause, n), with 0 in place of the clause where one number is that of all."""
+    if each.query is None:
+        return [(0, each.number)]
+    if each.apart:
+        assert each.use is not None, "clauses with constants have a shape"
+        return run_counts(program, each.use, each.query)
+    with nullcontext() if each.use is None else overflow_named(program, each.use):
+        step = "count groundings" if each.use is None else f"count {each.use.shape}"
+        found = program.engine.fetch(each.query, step=step).column("n").to_pylist()
+    return [(0, int(found[0] or 0) if found else 0)]
+
+
+def grounding_totals(program: Program, numbers: Iterable[tuple[GroundingCount, Sequence[tuple[int, int]]]]) -> Counts:
+    """Return the groundings of each clause, shape (m,), of what counts have found."""
+    total, of_feature = _zeros(program), np.full(len(program.features), 0, dtype=object)
+    feature_of, alike = np.array(program.feature_of, dtype=np.int64), np.zeros(len(program.features), np.bool_)
+    for each, found in numbers:
+        if not each.apart:
+            here = sorted(each.features)
+            of_feature[here], alike[here] = found[0][1] if found else 0, True
+            continue
+        # Clauses of one formula that share a shape (`P(A) <=> P(B)`) have a parameter row each.
+        shape = None if each.use is None else each.use.shape
+        rows = {f: sum(x.shape == shape for x in program.features[f].instances) for f in each.features}
+        for clause, n in found:
+            feature = program.feature_of[clause]
+            if feature in rows:
+                total[clause] = n // rows[feature]
+    if len(feature_of):
+        same = alike[feature_of]
+        total[same] = of_feature[feature_of[same]]
     return total
 
 
@@ -264,22 +314,6 @@ def _first_of(program: Program) -> Iterator[tuple[ShapeUse, set[int]]]:
         if new:
             yield use, new
         seen |= new
-
-
-def _by_constants(extent: Extent, use: ShapeUse) -> list[tuple[int, int]]:
-    """Count the groundings of each clause of a shape on whose constants their number depends."""
-    program, plan = extent.program, count_groundings(use.bound, extent.examples)
-    # Clauses of one formula that share a shape (`P(A) <=> P(B)`) have a parameter row each.
-    rows = [sum(x.shape == use.shape for x in bound.instances) for bound in program.features]
-    return [(clause, n // rows[program.feature_of[clause]]) for clause, n in run_counts(program, use, plan)]
-
-
-def _without_clauses(extent: Extent, feature: int) -> int:
-    """Return the groundings of a formula that is true (or false) whatever its atoms are, and so has no clause."""
-    program = extent.program
-    query = count_groundings(bind(shape_of(program.features[feature]), program.layout), extent.examples)
-    data = program.engine.fetch(query, step="count groundings")
-    return int(data.column("n").to_pylist()[0] or 0) if data.num_rows else 0
 
 
 def shape_of(bound: BoundFeature) -> Shape:

@@ -86,7 +86,19 @@ def assemble(
     views: bool = False,
 ) -> Network:
     """Put unit clauses into a matrix, longer rows in order of clauses; `evidence` has violated groundings without a row."""
-    program = extent.program
+    return assembled(extent.program, atoms, pieces, evidence, groundings(extent), views=views)
+
+
+def assembled(
+    program: Program,
+    atoms: Atoms,
+    pieces: Sequence[GroundRows | TiedTable],
+    evidence: npt.NDArray[np.object_],
+    total: npt.NDArray[np.object_],
+    *,
+    views: bool = False,
+) -> Network:
+    """Do what `assemble` does where the groundings of clauses are counted: `total`, shape (m,)."""
     n, m = len(atoms.ids), program.clause_count
     sign, hard = program.signs(), program.hard()
     opened, unit_parts = np.full(m, 0, dtype=object), []
@@ -106,7 +118,6 @@ def assemble(
     units, positive_units, hard_units = _units(unit_parts, sign, hard, n)
     decided = np.flatnonzero(atoms.decided)
     forced = np.stack([np.full(len(decided), -1), -(decided + 1)], axis=1)
-    total = groundings(extent)
     signed = sign.astype(object)
 
     # A view of one number takes no memory, but compiled loops cannot read it; solvers of most probable worlds and
@@ -262,9 +273,10 @@ def check_evidence(extent: Extent, violated: Counts) -> None:
             text = _violated_text(extent, use, clause)
             if text is not None:
                 raise InfeasibleError(_message(text, f"violates this hard clause in {counted(found, 'grounding')}"))
-    for rule in program.blocks:
-        if program.layout.predicates[rule.predicate].has_given or _may_be_empty(program, rule):
-            _check_block(extent, rule)
+    for use, problem in block_clauses(program):
+        text = _violated_text(extent, use, None)
+        if text is not None:
+            raise InfeasibleError(_message(text, problem))
 
 
 def _message(text: str, problem: str) -> str:
@@ -280,15 +292,15 @@ def _may_be_empty(program: Program, rule: BlockRule) -> bool:
     return rule.exact and any(kind.local or not kind.size for kind in types)
 
 
-def _check_block(extent: Extent, rule: BlockRule) -> None:
-    """Raise if evidence makes two atoms of a block true, or all atoms of a block of which one must be true false."""
-    program = extent.program
-    info = program.layout.predicates[rule.predicate]
-    for clause, problem in _block_clauses(info, rule):
-        shape = in_given_order(clause, program.layout.type_of, program.layout.example_type).shape
-        text = _violated_text(extent, ShapeUse(bind(shape, program.layout)), None)
-        if text is not None:
-            raise InfeasibleError(_message(text, problem))
+def block_clauses(program: Program) -> Iterator[tuple[ShapeUse, str]]:
+    """Yield what blocks say, as clauses that evidence can violate, and what it does to the block then."""
+    for rule in program.blocks:
+        info = program.layout.predicates[rule.predicate]
+        # Evidence may make two atoms of a block true, or all atoms of a block of which one must be true false.
+        if info.has_given or _may_be_empty(program, rule):
+            for clause, problem in _block_clauses(info, rule):
+                shape = in_given_order(clause, program.layout.type_of, program.layout.example_type).shape
+                yield ShapeUse(bind(shape, program.layout)), problem
 
 
 def _block_clauses(info: PredicateInfo, rule: BlockRule) -> Iterator[tuple[Clause, str]]:

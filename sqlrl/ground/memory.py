@@ -36,7 +36,7 @@ QUICKLY = 10**8
 def entry_bytes(program: Program) -> int:
     """Return what an atom or a literal of the networks of a program takes."""
     # Learners keep what they sum beside the network: 246 measured of likelihoods and of soft learners, where each atom stands alone.
-    joined = program.layout.training or program.blocks or any(_width(use) > 1 for use in program.shapes.values())
+    joined = program.layout.training or program.blocks or any(open_width(use) > 1 for use in program.shapes.values())
     return ENTRY_BYTES if joined else SINGLE_BYTES
 
 
@@ -70,7 +70,7 @@ def network_sizes(
             clauses = extent.domain_bound(use)
             if use.shape in merged:
                 clauses = min(clauses, _most_merged(program, use, clauses))
-            found.append(ShapeSize(use, clauses, clauses * _width(use)))
+            found.append(ShapeSize(use, clauses, clauses * open_width(use)))
     if sum(size.literals for size in found) > most:
         found = [
             _merged(extent, size, merged[size.use.shape]) if size.use.shape in merged else _joined(extent, size.use)
@@ -146,7 +146,7 @@ def refusal(program: Program, atoms: int, size: int | None, largest: ShapeSize |
     )
 
 
-def _width(use: ShapeUse) -> int:
+def open_width(use: ShapeUse) -> int:
     """Return how many open literals a ground clause of a shape has, witnesses of a quantifier counted once."""
     bound = use.bound
     groups = sum(any(bound.info(x).open for x in group.literals) for group in bound.shape.exists)
@@ -168,7 +168,7 @@ def _merged(extent: Extent, size: ShapeSize, plan: GroundingQuery) -> ShapeSize:
     query = exp.select(named(star_count(), "n")).from_(subquery(plan.query, "g"))
     found = extent.program.engine.fetch(query, step=f"count the merged ground clauses of {size.use.shape}")
     rows = int(found.column(0)[0].as_py()) * (1 if plan.has_clause else max(len(size.use.clauses), 1))
-    return ShapeSize(size.use, rows, rows * _width(size.use))
+    return ShapeSize(size.use, rows, rows * open_width(size.use))
 
 
 def _joined(extent: Extent, use: ShapeUse) -> ShapeSize:

@@ -156,6 +156,16 @@ class ProgramOracle:
         return describer(self.program, self._network)(clause, literals)
 
     @cached_property
+    def bounds(self) -> dict[Hashable, int]:
+        """Bounds on `sizes` by the sizes of domains and tables, which need no query."""
+        found = dict[Hashable, int]()
+        for use in self._uses():
+            if may_be_long(use.bound):
+                group = self._together[use.shape]
+                found[group] = found.get(group, 0) + self.extent.join_bound(use)
+        return found
+
+    @cached_property
     def sizes(self) -> dict[Hashable, int]:
         """Bounds on ground clauses of two literals or more, by group of shapes: from domain sizes if small, else joins."""
         found = dict[Hashable, int]()

@@ -96,12 +96,16 @@ class Pipeline:
     def batches(self, each: ShapePlan) -> Iterator[pa.RecordBatch]:
         """Yield the batches of a query, as far as limit and budget allow, with multiplicities as int64."""
         program, use, plan = self.extent.program, each.use, each.plan
-        found = program.engine.stream(plan.query, step=f"ground {use.shape}", rows=batch_rows(use.bound, plan))
-        found = _told(found)
+        found = _told(self.stream(each))
         found = limited(found, self.extent, use)
         if self.budget is not None:
             found = self.budget.taken(found, plan)
         return narrowed(found, plan, program, use, self.evidence)
+
+    def stream(self, each: ShapePlan) -> Iterator[pa.RecordBatch]:
+        """Run a query."""
+        rows = batch_rows(each.use.bound, each.plan)
+        return self.extent.program.engine.stream(each.plan.query, step=f"ground {each.use.shape}", rows=rows)
 
     def rows(self, each: ShapePlan) -> list[GroundRows]:
         """Return the rows of a query in canonical order; of a shape without parameters once for each clause."""

@@ -30,7 +30,7 @@ from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant, Feature, Variable
 from sqlrl.logic.witnesses import HELPER_PREFIX
-from sqlrl.plan.bounds import domain_bound
+from sqlrl.plan.bounds import domain_bound, join_bound
 from sqlrl.plan.expansion import expand, expand_observed
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.progress import staged
@@ -616,6 +616,10 @@ class Extent:
     def domain_bound(self, use: ShapeUse) -> int:
         """Return a bound on the groundings of all clauses of a shape that needs no query."""
         return domain_bound(use.bound, self.example_count) * max(self.program.clauses_of(use), 1)
+
+    def join_bound(self, use: ShapeUse) -> int:
+        """Return a bound on the ground clauses of all clauses of a shape that needs no query."""
+        return join_bound(use.bound, self.example_count) * max(self.program.clauses_of(use), 1)
 
     @contextmanager
     def restricted_to(self, examples: npt.NDArray[np.int64]) -> Iterator[Extent]:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, table
 from sqlrl.ground.atoms import Atoms
 from sqlrl.ground.counts import check_limit
@@ -64,17 +65,30 @@ def sides(program: Program, bound: BoundShape) -> tuple[int, int] | None:
     return found[0], found[1]
 
 
-@dataclass(frozen=True)
-class _Clauses:
-    # The clauses of a shape by the two constants in which they differ, -1 for none, and the other columns of the parameter table.
+@dataclass(frozen=True, eq=False)
+class TiedClauses:
+    """The clauses of a shape as a table over two constants, and the one of them that is grounded for all."""
 
-    table: IntArray  # shape (k, l)
-    fixed: dict[str, int]
+    each: ShapePlan
+    table: IntArray  # shape (k, l), -1 for no clause
+    chosen: tuple[int, int]  # the constants of the clause that stands for all: two that differ
+    row: pa.Table  # the parameters of that clause
+
+    def plan(self, parameters: TableName, examples: TableName | None) -> ShapePlan:
+        """Plan the grounding of the one clause, whose row is in a table."""
+        bound = self.each.use.bound.with_parameters(parameters)
+        # Literals that look alike stand in any order in merged rows.
+        return ShapePlan(self.each.use, ground(bound, examples, raw=self.each.plan.may_repeat), self.each.clauses)
 
 
-def _clauses(program: Program, each: ShapePlan, order: tuple[int, int]) -> _Clauses | None:
-    """Return the clauses of a shape; None if their table is not dense, they differ in more, or two of them are the same."""
-    use, types = each.use, program.layout.types
+def tied_clauses(program: Program, each: ShapePlan) -> TiedClauses | None:
+    """Return the clauses of a shape as a table; None if they cannot be tied, are not dense, differ in more, or two of them are the same."""
+    use, types, plan = each.use, program.layout.types, each.plan
+    if len(plan.signs) != 2 or plan.has_absent or plan.list_signs:
+        return None
+    order = sides(program, use.bound)
+    if order is None:
+        return None
     many, others = (types[use.shape.parameters[i]].size for i in order)
     cells = many * others
     if use.parameters is None or use.rows < FEWEST or cells > CELLS or not cells * DENSE <= use.rows <= cells:
@@ -92,7 +106,14 @@ def _clauses(program: Program, each: ShapePlan, order: tuple[int, int]) -> _Clau
     # Of two clauses in one place, one would be lost.
     if int((found >= 0).sum()) < len(clause):
         return None
-    return _Clauses(found, {name: int(x[0]) for name, x in columns.items()})
+    # One clause stands for all: one between different constants, since a ground clause with an atom and its negation is left out.
+    some = np.argwhere(found >= 0)
+    one, other = some[np.argmax(some[:, 0] != some[:, 1])].tolist()
+    if one == other:
+        return None
+    row = {name: int(x[0]) for name, x in columns.items()} | {f"k{order[0]}": one, f"k{order[1]}": other}
+    kept = {name: pa.array([row[name]], pa.int32()) for name in sorted(row, key=lambda name: int(name[1:]))}
+    return TiedClauses(each, found, (one, other), pa.table({"clause": found[one : one + 1, other], **kept}))
 
 
 # ---- grounding ---------------------------------------------------------------------------------------
@@ -100,35 +121,28 @@ def _clauses(program: Program, each: ShapePlan, order: tuple[int, int]) -> _Clau
 
 def tied_table(extent: Extent, atoms: Atoms, pipeline: Pipeline, each: ShapePlan) -> TiedTable | None:
     """Ground the clauses of a shape as a table over pairs of blocks; None if they must be listed."""
-    program, plan = extent.program, each.plan
-    if len(plan.signs) != 2 or plan.has_absent or plan.list_signs:
+    clauses = tied_clauses(extent.program, each)
+    if clauses is None:
         return None
-    order = sides(program, each.use.bound)
-    clauses = None if order is None else _clauses(program, each, order)
-    if order is None or clauses is None:
-        return None
-    clause = clauses.table
-    # One clause stands for all: one between different constants, since a ground clause with an atom and its negation is left out.
-    some = np.argwhere(clause >= 0)
-    left, right = some[np.argmax(some[:, 0] != some[:, 1])].tolist()
-    if left == right:
-        return None
-    row = clauses.fixed | {f"k{order[0]}": left, f"k{order[1]}": right}
-    kept = {name: pa.array([row[name]], pa.int32()) for name in sorted(row, key=lambda name: int(name[1:]))}
-    with program.rows_table(pa.table({"clause": clause[left : left + 1, right], **kept})) as one:
-        bound = each.use.bound.with_parameters(one)
-        # Literals that look alike stand in any order in merged rows.
-        single = ShapePlan(each.use, ground(bound, extent.examples, raw=plan.may_repeat), each.clauses)
-        found, multiplicity = pipeline.literals(single)
+    with extent.program.rows_table(clauses.row) as one:
+        return ground_tied(extent, atoms, pipeline, clauses, clauses.plan(one, extent.examples))
+
+
+def ground_tied(
+    extent: Extent, atoms: Atoms, pipeline: Pipeline, clauses: TiedClauses, single: ShapePlan
+) -> TiedTable | None:
+    """Ground the one clause that stands for all, and lay out its pairs of blocks; None if blocks lack members."""
+    clause, plan = clauses.table, clauses.each.plan
+    found, multiplicity = pipeline.literals(single)
     if plan.may_repeat:
         found, multiplicity = _merged(found, pipeline.index.size)
-    if extent.limit is not None and len(found) * len(some) > extent.limit:
-        check_limit(extent, each.use)
+    if extent.limit is not None and len(found) * int((clause >= 0).sum()) > extent.limit:
+        check_limit(extent, clauses.each.use)
     blocks = atoms.block[found]
     rank, size = block_ranks(atoms.block, len(atoms.block_exact))
     if (blocks < 0).any() or (blocks[:, 0] == blocks[:, 1]).any():
         return None
-    for i, (constant, count) in enumerate(zip((left, right), clause.shape, strict=True)):
+    for i, (constant, count) in enumerate(zip(clauses.chosen, clause.shape, strict=True)):
         # Members stand in the order of constants, all of them.
         if (size[blocks[:, i]] != count).any() or (rank[found[:, i]] != constant).any():
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,6 +44,32 @@ def domain_bound(bound: BoundShape, examples: int | None = None) -> int:
         most = domain_size(bound, slot)
         size *= max(most if examples is None or slot not in few else min(most, examples), 1)
     return size
+
+
+def join_bound(bound: BoundShape, examples: int | None = None) -> int:
+    """Return a bound on the rows of a shape's grounding query, for one clause, that needs no query: by facts where they are fewer than tuples."""
+    best = domain_bound(bound, examples)
+    if not bound.layout.sized:
+        return best
+    few = set(bound.restricted) if examples is not None else set[Slot]()
+    sizes = {slot: max(domain_size(bound, slot), 1) for slot in bound.variables}
+    sizes = {slot: min(size, examples or 1) if slot in few else size for slot, size in sizes.items()}
+    inside = math.prod(
+        max(domain_size(bound, Slot(False, i)), 1) for group in bound.shape.exists for i in group.variables
+    )
+    # The facts of literals that must be false and share no variable so far, those first that leave out the most tuples.
+    gains = []
+    for literal in bound.shape.literals:
+        info = bound.info(literal)
+        if not literal.positive and not info.open:
+            slots = {slot for _, slot in bound.columns(literal) if slot in sizes}
+            gains.append((max(info.rows, 1) / math.prod(sizes[slot] for slot in slots), info.rows, slots))
+    left, size = dict(sizes), 1
+    for gain, rows, slots in sorted(gains, key=lambda x: x[0]):
+        if gain < 1 and slots <= left.keys():
+            size *= max(rows, 1)
+            left = {slot: most for slot, most in left.items() if slot not in slots}
+    return min(best, size * math.prod(left.values()) * inside)
 
 
 def enumerated(whole: BoundShape, examples: TableName | None = None, *, counting: bool = True) -> list[Enumerated]:

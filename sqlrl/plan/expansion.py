@@ -19,7 +19,7 @@ from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sources import OBSERVED, parameter_source
+from sqlrl.plan.sources import OBSERVED, SlotSource, parameter_source
 
 
 def expand(
@@ -62,6 +62,32 @@ def expand(
     # A `+` variable that the clause does not mention ranges over its whole type and has no column; without any there is `one`.
     columns = [named(body.known[places[name]].copy(), f"plus{i}") for i, name in enumerate(plus) if name in places]
     return body.select(columns or [named(integer(1), "one")]).distinct()
+
+
+def unlisted(
+    instance: Instance,
+    layout: Layout,
+    known: TableName,
+    *,
+    plus: tuple[str, ...],
+    constants: TableName | None,
+    examples: TableName | None,
+) -> tuple[exp.Select, int] | None:
+    """Plan the ground clauses of combinations that `known`, with columns as of `expand`, does not list: `plus0, ...`, `l0, ...`, and how many `l`."""
+    # None where a clause does not mention all `+` variables, has a quantifier, or an open literal may be neither open nor false.
+    whole, places = freed(instance, layout, constants)
+    open_ = open_literals(whole)
+    if set(places) != set(plus) or whole.shape.exists or not open_:
+        return None
+    if any(whole.info(x).has_given or not whole.covers(x) for x in open_):
+        return None
+    body = QueryBody(whole)
+    aliases, _ = clause_body(whole, body, examples)
+    exclude_tautologies(whole, body)
+    body.without(SlotSource(table(known, "u"), "u", tuple((f"plus{i}", places[name]) for i, name in enumerate(plus))))
+    columns = [named(body.known[places[name]].copy(), f"plus{i}") for i, name in enumerate(plus)]
+    atoms = [named(column("atom", alias), f"l{i}") for i, alias in enumerate(aliases)]
+    return body.select([*columns, *atoms]).distinct(), len(atoms)
 
 
 def expand_observed(

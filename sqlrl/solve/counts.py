@@ -121,8 +121,11 @@ def score(network: Network, weights: npt.ArrayLike, world: BoolArray) -> float:
 
 def weighted_score(soft: FloatArray, number: npt.NDArray[np.object_], linear: FloatArray, world: BoolArray) -> float:
     """Sum of w_i n_i and of `linear`, shape (n,), over the true atoms, rounded once at the end."""
-    terms = [w * float(n) for w, n in zip(soft.tolist(), number.tolist(), strict=True) if w and n]
-    return _sum(chain(terms, _of_atoms(lambda part, true: np.where(true, part, 0.0), linear, world)))
+    # A number beyond the floats is the OverflowError that `float` raises, too.
+    terms = soft * number.astype(np.float64)
+    return _sum(
+        chain(terms[terms != 0].tolist(), _of_atoms(lambda part, true: np.where(true, part, 0.0), linear, world))
+    )
 
 
 PIECE = 1 << 16

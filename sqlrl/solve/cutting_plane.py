@@ -65,6 +65,10 @@ class ClauseOracle(Protocol):
         ...
 
     @property
+    def bounds(self) -> Mapping[Hashable, int]:
+        """Bounds on `sizes` that take no time."""
+
+    @property
     def sizes(self) -> Mapping[Hashable, int]:
         """At most so many ground clauses of two literals or more there are, by group of shapes that some formula has together."""
         ...
@@ -81,10 +85,10 @@ class ClauseOracle(Protocol):
 
 def estimate(oracle: ClauseOracle, weights: npt.ArrayLike) -> NetworkEstimate:
     """Count, without grounding it, what decides how a network is best grounded; weights and errors as for `cutting_planes`."""
-    sizes = oracle.sizes
-    known = NetworkEstimate(sizes, sizes)
-    if known.small:
-        return known
+    for sizes in (oracle.bounds, oracle.sizes):
+        known = NetworkEstimate(sizes, sizes)
+        if known.small:
+            return known
     network = oracle.start()
     soft = soft_weights(network, weights)
     first = mpe(network, soft, describe=oracle.describe)

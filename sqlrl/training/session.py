@@ -149,11 +149,15 @@ class Session:
         # It is at work until it is closed, whatever runs meanwhile.
         with self.engine.turn:
             with Stage("holding the model against the data"):
-                layout = self.layout(
-                    model, training=training, roles=roles, all_closed=all_closed, adds_rules=adds_rules
-                )
-                plans = self.plans_of(layout)
-                program = self.kept_program.take(model, roles, layout) if keep else None
+                program = self.kept_program.again(model, roles, self._described) if keep else None
+                if program is not None:
+                    layout = program.public_layout
+                else:
+                    layout = self.layout(
+                        model, training=training, roles=roles, all_closed=all_closed, adds_rules=adds_rules
+                    )
+                    plans = self.plans_of(layout)
+                    program = self.kept_program.take(model, roles, layout) if keep else None
                 if program is None:
                     program = bind_program(
                         plans,
@@ -171,10 +175,20 @@ class Session:
                 done = True
             finally:
                 if done and keep:
-                    self.kept_program.keep(model, roles, program)
+                    self.kept_program.keep(model, roles, program, self._described(program))
                 else:
                     program.close()
                 self.plans.leave(0)
+
+    def _described(self, program: Program) -> object:
+        """Return all that is recorded of the data that a program is about; what it was bound to stands as long as that does."""
+        store = self.catalog.store
+        return (
+            store.state("data"),
+            store.state("stale"),
+            store.described(program.layout.predicates),
+            store.name("example"),
+        )
 
     @contextmanager
     def soft_program(

@@ -1,0 +1,348 @@
+"""A program whose statements are rendered once: a few examples are grounded with examples as parameters, and nothing is created.
+
+Of the statements one reads the examples with their query atoms, one whatever is counted and the template constants that the model has
+not seen, and one the ground clauses of each open shape. What that does not suffice for (a limit that counts must decide, evidence that
+violates a hard clause, a number beyond 128 bits) is for `ground_network`, which says what is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.layout import PredicateInfo
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.nodes import column, conjunction, named, star_count, subquery, table
+from sqlrl.errors import OverflowEngineError
+from sqlrl.ground.atoms import AtomColumns, assembled_atoms, atoms_query, open_predicates
+from sqlrl.ground.blocks import BlockRule
+from sqlrl.ground.counts import Counts, GroundingCount, grounding_counts, grounding_totals
+from sqlrl.ground.features import MANY_SHAPES
+from sqlrl.ground.grounding import assembled, block_clauses
+from sqlrl.ground.memory import memory_budget, most_entries, open_width
+from sqlrl.ground.network import IntArray, Network, TiedTable
+from sqlrl.ground.pipeline import Pipeline, ShapePlan
+from sqlrl.ground.program import Extent, Program, ShapeUse
+from sqlrl.ground.rows import AtomIndex
+from sqlrl.ground.tied import TiedClauses, ground_tied, tied_clauses
+from sqlrl.ground.unseen import Unseen
+from sqlrl.logic.shapes import ShapeLiteral
+from sqlrl.plan.counting import count_violated, enumerated_by_count
+from sqlrl.plan.expansion import unlisted
+from sqlrl.plan.grounding import ground
+from sqlrl.plan.named_clauses import evidence_violations
+from sqlrl.plan.prepared import EXAMPLES, NAMED, Part, fused, over_examples, over_names
+from sqlrl.plan.sources import OBSERVED
+
+FEW = 64
+"""The most examples that are grounded so: of more, the statements of a window take no time to speak of."""
+
+_Read = tuple[PredicateInfo, BlockRule | None, list[AtomColumns]]
+
+Take = Callable[["_Numbers", list[tuple[int, ...]]], bool]
+"""Reads the rows of a part into what is known; False if this is for `ground_network`."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedNetwork:
+    """Some examples, grounded."""
+
+    examples: IntArray  # their ids, in the order given
+    network: Network
+    unseen: Unseen | None  # None if there are templates that nobody looked at
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedShape:
+    """How a shape is grounded: each of its clauses, or `single` for all, if they can be tied."""
+
+    each: ShapePlan
+    tied: TiedClauses | None
+    single: ShapePlan | None
+
+
+@dataclass(eq=False)
+class _Numbers:
+    """What the statement of numbers says."""
+
+    evidence: Counts
+    counted: list[tuple[GroundingCount, list[tuple[int, int]]]] = field(default_factory=list)
+    combinations: set[tuple[int, ...]] = field(default_factory=set)  # template and constants
+    touched: set[int] = field(default_factory=set)  # query atoms
+
+
+def why_not(program: Program) -> str | None:
+    """Return why a program cannot be grounded by statements that are rendered once; None if it can."""
+    if not isinstance(program.engine, DuckDBEngine):
+        return "its plans run on a server"
+    if any(f.feature.plus and f.instances and f.expansions is None for f in program.features):
+        return "it has a template without a list of clauses, which grows with the examples"
+    if len(program.shapes) >= MANY_SHAPES:
+        return f"its clauses have {len(program.shapes)} shapes, which are grounded together"
+    closed = (use for use in program.shapes.values() if not use.bound.is_open)
+    if any(enumerated_by_count(use.bound, OBSERVED, EXAMPLES) for use in closed):
+        return "a rule about evidence alone is counted by enumerating its groundings"
+    return None
+
+
+class PreparedProgram:
+    """A program that `why_not` has nothing against, as it is now: whoever changes its clauses or its layout must make another one."""
+
+    def __init__(self, program: Program, *, whole: bool) -> None:
+        # With `whole` all examples are grounded, else some that each call names.
+        assert isinstance(program.engine, DuckDBEngine), "prepared programs run on DuckDB"
+        self.program, self._engine = program, program.engine
+        self._some = None if whole else EXAMPLES
+        self._open = list(open_predicates(program))
+        self._uses = [use for use in program.shapes.values() if use.bound.is_open]
+        self._known: list[tuple[GroundingCount, list[tuple[int, int]]]] = []  # what no query has to count
+        self._texts: dict[int, str] = {}  # of plans that this holds, by identity
+        self._listed = True  # whether the new combinations of all templates are part of the numbers
+
+    @cached_property
+    def _shapes(self) -> list[_PreparedShape]:
+        """The query of each open shape, and its text."""
+        found = []
+        for use in self._uses:
+            each = ShapePlan(use, ground(use.bound, self._some), tuple(use.clauses))
+            tied = tied_clauses(self.program, each)
+            single = None
+            if tied is not None:
+                single = tied.plan(self.program.constants.scratch("tied", tied.row), self._some)
+                self._texts[id(single)] = self._text(single.plan.query)
+            self._texts[id(each)] = self._text(each.plan.query)
+            found.append(_PreparedShape(each, tied, single))
+        return found
+
+    @cached_property
+    def _atoms(self) -> list[tuple[int, Part]]:
+        found = []
+        for i, (info, rule) in enumerate(self._open):
+            columns = ("atom", "example", "prior", *(("block", "decided") if rule is not None else ()))
+            found.append((i, Part(atoms_query(info, rule, self._some), columns)))
+        return found
+
+    def _text(self, query: exp.Query) -> str:
+        return self._engine.render(query if self._some is None else over_examples(query))
+
+    @cached_property
+    def _by_name(self) -> str:
+        return self._engine.render(over_names(self._atoms, self.program.layout.examples))
+
+    @cached_property
+    def _by_id(self) -> str:
+        every = Part(exp.select("*").from_(table(self.program.layout.examples)), ("ordinal", "example"))
+        return self._text(fused([*([(NAMED, every)] if self._some is None else []), *self._atoms]))
+
+    @cached_property
+    def _numbers(self) -> tuple[list[Take], str]:
+        """What reads each part of the numbers, and the text of their statement; empty if there is none."""
+        parts = [*self._totals(), *self._evidence(), *self._templates()]
+        text = self._text(fused(list(enumerate(p for p, _ in parts)))) if parts else ""
+        return [take for _, take in parts], text
+
+    def _totals(self) -> Iterator[tuple[Part, Take]]:
+        """Plan the groundings of each clause."""
+        for each in grounding_counts(Extent(self.program, self._some)):
+            if each.query is None:
+                self._known.append((each, [(0, each.number)]))
+                continue
+
+            def take(numbers: _Numbers, rows: list[tuple[int, ...]], each: GroundingCount = each) -> bool:
+                """Note the groundings of each clause, or of all."""
+                numbers.counted.append((each, [(row[1] if each.apart else 0, row[0] or 0) for row in rows]))
+                return True
+
+            yield Part(each.query, ("n", "clause") if each.apart else ("n",)), take
+
+    def _evidence(self) -> Iterator[tuple[Part, Take]]:
+        """Plan what evidence alone violates."""
+        for use in self.program.shapes.values():
+            if use.bound.is_open:
+                continue
+
+            def add(numbers: _Numbers, rows: list[tuple[int, ...]], use: ShapeUse = use) -> bool:
+                """Add violated groundings."""
+                for row in rows:
+                    for clause in (row[1],) if use.parameters is not None else use.clauses:
+                        numbers.evidence[clause] += row[0] or 0
+                return True
+
+            columns = ("n", "clause") if use.parameters is not None else ("n",)
+            yield Part(count_violated(use.bound, OBSERVED, self._some), columns), add
+        for use, _ in block_clauses(self.program):
+            wrong = subquery(evidence_violations(use.bound, self._some), "w")
+            yield Part(exp.select(named(star_count(), "n")).from_(wrong), ("n",)), lambda _, rows: not rows[0][0]
+
+    def _templates(self) -> Iterator[tuple[Part, Take]]:
+        """Plan the combinations of template constants that have no clause, and the atoms that they touch."""
+        program = self.program
+        for i, bound in enumerate(program.features):
+            if bound.expansions is None or bound.expansions.found or not bound.instances:
+                continue
+            plus = bound.feature.plus
+            if self._is_complete(i):
+                continue
+            plans = [
+                unlisted(
+                    instance, program.layout, program.expansions[i], plus=plus,
+                    constants=program.constants.single_row(instance), examples=self._some,
+                )
+                for instance in bound.instances
+            ]  # fmt: skip
+            if None in plans or any(self._has_helper(instance.shape.literals) for instance in bound.instances):
+                self._listed = False
+                return
+            for query, atoms in filter(None, plans):
+                names = [f"plus{k}" for k in range(len(plus))] + [f"l{k}" for k in range(atoms)]
+
+                def take(
+                    numbers: _Numbers,
+                    rows: list[tuple[int, ...]],
+                    i: int = i,
+                    size: int = len(plus),
+                    end: int = len(names),
+                ) -> bool:
+                    """Note combinations and atoms."""
+                    for row in rows:
+                        numbers.combinations.add((i, *row[:size]))
+                        numbers.touched.update(row[size:end])
+                    return True
+
+                yield Part(query, tuple(names)), take
+
+    def _is_complete(self, template: int) -> bool:
+        """Whether a template has a clause for every combination of constants of its types."""
+        program, bound = self.program, self.program.features[template]
+        kinds = dict(bound.feature.variables)
+        types = [program.layout.types[kinds[name]] for name in bound.feature.plus]
+        assert bound.expansions is not None, "the template lists its clauses"
+        most = math.prod(kind.size for kind in types)
+        if len(bound.expansions.rows) < most:
+            return False
+        known = conjunction(column(f"plus{k}") >= 0 for k in range(len(types))) or exp.true()
+        size = exp.select(star_count()).from_(table(program.expansions[template])).where(known)
+        return bool(self._engine.fetch_rows(size, step="count the clauses of a template")[1][0][0] == most)
+
+    def _has_helper(self, literals: Sequence[ShapeLiteral]) -> bool:
+        return any(x.predicate in self.program.helper_names for x in literals)
+
+    def render(self) -> None:
+        """Render all statements now."""
+        _ = self._shapes, self._numbers, self._by_id, None if self._some is None else self._by_name
+
+    # ---- running them -----------------------------------------------------------------------------------
+
+    def ground(self, chosen: Sequence[str] | IntArray | None, limit: int | None) -> PreparedNetwork | None:
+        """Ground examples, by names or ids, None for all; None if that is for `ground_network`."""
+        size = self.program.layout.example_count if chosen is None else len(chosen)
+        if not 0 < size <= FEW:
+            return None
+        extent = Extent(self.program, self._some, limit, None if chosen is None else size)
+        bounds = [extent.join_bound(use) for use in self._uses]
+        literals = sum(bound * open_width(use) for bound, use in zip(bounds, self._uses, strict=True))
+        if (limit is not None and max(bounds, default=0) > limit) or literals > most_entries(self.program):
+            return None
+        try:
+            return self._ground(extent, chosen)
+        except OverflowEngineError:
+            return None
+
+    def _ground(self, extent: Extent, chosen: Sequence[str] | IntArray | None) -> PreparedNetwork | None:
+        program = self.program
+        examples, read = self._read_atoms(chosen)
+        if examples is None:
+            return None
+        atoms = assembled_atoms(program, read)
+        values = None if chosen is None else {"examples": examples.tolist()}
+        numbers = self._count(values)
+        if numbers is None:
+            return None
+        budget = memory_budget(program, len(atoms.ids))
+        pipeline = _PreparedPipeline(
+            extent, AtomIndex(atoms.ids), numbers.evidence, budget,
+            engine=self._engine, values=values, texts=self._texts,
+        )  # fmt: skip
+        pieces: list[GroundRows | TiedTable] = []
+        for shape in self._shapes:
+            tied = None
+            if shape.tied is not None and shape.single is not None:
+                tied = ground_tied(extent, atoms, pipeline, shape.tied, shape.single)
+            pieces += pipeline.rows(shape.each) if tied is None else [tied]
+        total = grounding_totals(program, [*self._known, *numbers.counted])
+        network = assembled(program, atoms, pieces, numbers.evidence, total, views=True)
+        if (network.hard & (network.evidence_violated > 0)).any():
+            return None
+        unseen = Unseen(len(numbers.combinations), len(numbers.touched)) if self._listed else None
+        return PreparedNetwork(examples, network, unseen)
+
+    def _read_atoms(self, chosen: Sequence[str] | IntArray | None) -> tuple[IntArray | None, list[_Read]]:
+        """Read examples, None if the data lack one or one comes twice, and their query atoms by predicate."""
+        ids = chosen if isinstance(chosen, np.ndarray) else None
+        values: dict[str, list[Any]] | None = None
+        if chosen is not None:
+            values = {"names": list(chosen)} if ids is None else {"examples": ids.tolist()}
+        text = self._by_id if chosen is None or ids is not None else self._by_name
+        _, rows = self._engine.fetch_rows(text, step="read the examples and their query atoms", values=values)
+        parts: dict[int, list[tuple[Any, ...]]] = {}
+        for row in rows:
+            parts.setdefault(row[0], []).append(row)
+        if ids is None:
+            listed = [row[2] for row in sorted(parts.get(NAMED, []))]
+            if None in listed or len(set(listed)) < len(listed):
+                return None, []
+            ids = np.array(listed, dtype=np.int64)
+        found = ((info, rule, parts.get(i, [])) for i, (info, rule) in enumerate(self._open))
+        return ids, [(info, rule, [_columns(rows, rule is not None)]) for info, rule, rows in found]
+
+    def _count(self, values: Mapping[str, Any] | None) -> _Numbers | None:
+        """Run the statement of numbers; None if one of them is for `ground_network` to say."""
+        takes, text = self._numbers
+        numbers = _Numbers(np.full(self.program.clause_count, 0, dtype=object))
+        if not text:
+            return numbers
+        _, rows = self._engine.fetch_rows(text, step="count groundings and what is unseen", values=values)
+        parts: list[list[tuple[int, ...]]] = [[] for _ in takes]
+        for row in rows:
+            parts[row[0]].append(row[1:])
+        fine = [take(numbers, part) for take, part in zip(takes, parts, strict=True)]
+        return numbers if all(fine) else None
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], blocks: bool) -> AtomColumns:
+    """Return the columns of query atoms from rows `part, atom, example, prior, block, decided`."""
+    ids, example = (np.array([row[i] for row in rows], dtype=np.int64) for i in (1, 2))
+    prior = np.array([row[3] or 0.0 for row in rows], dtype=np.float64)
+    if not blocks:
+        return ids, example, prior, np.full(len(rows), -1), np.zeros(len(rows), dtype=np.bool_)
+    return (
+        ids,
+        example,
+        prior,
+        np.array([row[4] for row in rows], dtype=np.int64),
+        np.array([row[5] for row in rows], dtype=np.bool_),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedPipeline(Pipeline):
+    """Runs texts in place of queries."""
+
+    engine: DuckDBEngine = field(kw_only=True)
+    values: Mapping[str, Any] | None = field(kw_only=True)
+    texts: dict[int, str] = field(kw_only=True)  # by identity of the plan
+
+    def stream(self, each: ShapePlan) -> Iterator[pa.RecordBatch]:
+        """Run the text of a query, all rows at once."""
+        names, rows = self.engine.fetch_rows(self.texts[id(each)], step=f"ground {each.use.shape}", values=self.values)
+        if rows:
+            kinds = [pa.list_(pa.int64()) if name.startswith("e") else pa.int64() for name in names]
+            columns = zip(*rows, strict=True)
+            yield pa.record_batch([pa.array(c, k) for c, k in zip(columns, kinds, strict=True)], names=names)

@@ -1,0 +1,80 @@
+"""Queries whose text stays the same from call to call: examples are a parameter, and queries with few rows are one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import cast, column, cte, integer, named, subquery, table, union_all
+
+EXAMPLES = TableName("", "", "examples")
+"""In place of a table of examples: the step of a query that lists them, `over_examples` or `over_names`."""
+
+NAMED = -1
+"""The part of `over_names` with the examples themselves."""
+
+_EXAMPLE_COLUMNS = ("position", "example")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the queries that are run as one, with the columns that are read of it."""
+
+    query: exp.Query
+    columns: tuple[str, ...]
+
+
+def fused(parts: Sequence[tuple[int, Part]]) -> exp.Query:
+    """Return the rows of some queries as one: `part`, the number of the query, and its columns `c0, c1, ...`, filled up with NULL."""
+    width = max(len(part.columns) for _, part in parts)
+    found = []
+    for i, (number, part) in enumerate(parts):
+        alias = f"q{i}"
+        columns: list[exp.Expr] = [column(name, alias) for name in part.columns]
+        columns += [exp.null() for _ in range(width - len(columns))]
+        found.append(
+            exp.select(named(integer(number), "part"), *(named(each, f"c{j}") for j, each in enumerate(columns))).from_(
+                subquery(part.query, alias)
+            )
+        )
+    return union_all(found)
+
+
+def over_examples(query: exp.Query) -> exp.Query:
+    """Return a query over `EXAMPLES`, which are the parameter `$examples`: ids, each once."""
+    return _first(query, [("examples", exp.select(named(_unnested("examples", "INT[]"), "example")))])
+
+
+def over_names(parts: Sequence[tuple[int, Part]], examples: TableName) -> exp.Query:
+    """Return queries over `EXAMPLES`, fused, where the parameter `$names` has names; part `NAMED` has position and id, NULL for none, of each name."""
+    place = exp.Anonymous(this="generate_subscripts", expressions=[_parameter("names", "TEXT[]"), integer(1)])
+    given = exp.select(named(_unnested("names", "TEXT[]"), "name"), named(place, "position"))
+    # The collation of the connection may take two names for one.
+    name = exp.Collate(this=column("name", "n"), expression=exp.Var(this="POSIX"))
+    same = exp.EQ(this=column("name", "e"), expression=name)
+    found = exp.select(column("position", "n"), column("example", "e")).from_(cte("given", "n"))
+    found = found.join(table(examples, "e"), on=same, join_type="LEFT")
+    listed = Part(exp.select(*map(column, _EXAMPLE_COLUMNS)).from_(cte("found")), _EXAMPLE_COLUMNS)
+    chosen = exp.select(column("example")).from_(cte("found"))
+    steps = [("given", given), ("found", found), ("examples", chosen)]
+    return _first(fused([(NAMED, listed), *parts]), steps)
+
+
+def _parameter(name: str, kind: str) -> exp.Cast:
+    return cast(exp.Placeholder(this=name), kind)
+
+
+def _unnested(name: str, kind: str) -> exp.Anonymous:
+    return exp.Anonymous(this="UNNEST", expressions=[_parameter(name, kind)])
+
+
+def _first(query: exp.Query, steps: Sequence[tuple[str, exp.Query]]) -> exp.Query:
+    """Put steps before those of a query."""
+    there = query.args.get("with_") or exp.With(expressions=[])
+    new = [exp.CTE(this=step, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True))) for name, step in steps]
+    there.set("expressions", [*new, *there.expressions])
+    query.set("with_", there)
+    return query
