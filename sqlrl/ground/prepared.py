@@ -30,7 +30,7 @@ from sqlrl.ground.memory import memory_budget, most_entries, open_width
 from sqlrl.ground.network import IntArray, Network, TiedTable
 from sqlrl.ground.pipeline import Pipeline, ShapePlan
 from sqlrl.ground.program import Extent, Program, ShapeUse
-from sqlrl.ground.rows import AtomIndex
+from sqlrl.ground.rows import AtomIndex, GroundRows
 from sqlrl.ground.tied import TiedClauses, ground_tied, tied_clauses
 from sqlrl.ground.unseen import Unseen
 from sqlrl.logic.shapes import ShapeLiteral
