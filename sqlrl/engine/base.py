@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -42,8 +42,14 @@ class QueryEngine(Protocol):
         """Run a query and return all of its rows; `OverflowEngineError` if an integer does not fit into its type."""
         ...
 
-    def fetch_rows(self, query: exp.Expr | str, *, step: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Run a query that has few rows and return the names of its columns and the rows."""
+    def render(self, query: exp.Expr) -> str:
+        """Return a query as SQL of the engine's dialect, over its tables as they are now."""
+        ...
+
+    def fetch_rows(
+        self, query: exp.Expr | str, *, step: str, values: Mapping[str, Any] | None = None
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a query that has few rows, perhaps as text of `render`, with values of its parameters, and return the names of its columns and the rows."""
         ...
 
     def stream(self, query: exp.Expr, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:

@@ -211,7 +211,6 @@ class DuckDBEngine:
         self, query: exp.Expr | str, *, step: str, values: Mapping[str, Any] | None = None
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Run a query that has few rows, perhaps as text of `render`, in half the time of `fetch`; return column names and Python rows."""
-        # `values` are those of the query's parameters, `$name`.
         sql = query if isinstance(query, str) else self.render(query)
         logger.debug("%s: %s", step, sql)
         try:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo
-from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, conjunction, named, star_count, subquery, table
 from sqlrl.errors import OverflowEngineError
 from sqlrl.ground.atoms import AtomColumns, assembled_atoms, atoms_query, open_predicates
@@ -80,7 +80,7 @@ class _Numbers:
 
 def why_not(program: Program) -> str | None:
     """Return why a program cannot be grounded by statements that are rendered once; None if it can."""
-    if not isinstance(program.engine, DuckDBEngine):
+    if program.engine.dialect != "duckdb":
         return "its plans run on a server"
     if any(f.feature.plus and f.instances and f.expansions is None for f in program.features):
         return "it has a template without a list of clauses, which grows with the examples"
@@ -97,7 +97,6 @@ class PreparedProgram:
 
     def __init__(self, program: Program, *, whole: bool) -> None:
         # With `whole` all examples are grounded, else some that each call names.
-        assert isinstance(program.engine, DuckDBEngine), "prepared programs run on DuckDB"
         self.program, self._engine = program, program.engine
         self._some = None if whole else EXAMPLES
         self._open = list(open_predicates(program))
@@ -210,10 +209,12 @@ class PreparedProgram:
                     size: int = len(plus),
                     end: int = len(names),
                 ) -> bool:
-                    """Note combinations and atoms."""
+                    """Note the combinations that some query atom has, and these atoms."""
                     for row in rows:
-                        numbers.combinations.add((i, *row[:size]))
-                        numbers.touched.update(row[size:end])
+                        atoms = set(row[size:end]) - {0}
+                        if atoms:
+                            numbers.combinations.add((i, *row[:size]))
+                            numbers.touched |= atoms
                     return True
 
                 yield Part(query, tuple(names)), take
@@ -335,7 +336,7 @@ def _columns(rows: Sequence[tuple[Any, ...]], blocks: bool) -> AtomColumns:
 class _PreparedPipeline(Pipeline):
     """Runs texts in place of queries."""
 
-    engine: DuckDBEngine = field(kw_only=True)
+    engine: QueryEngine = field(kw_only=True)
     values: Mapping[str, Any] | None = field(kw_only=True)
     texts: dict[int, str] = field(kw_only=True)  # by identity of the plan
 

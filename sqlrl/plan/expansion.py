@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial, reduce
 
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import column, integer, named, table
-from sqlrl.logic.shapes import Instance, Shape, Slot
+from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.body import QueryBody
 from sqlrl.plan.count_plan import CountPlan
@@ -32,22 +33,15 @@ def expand(
 ) -> exp.Select:
     """Plan the combinations of constants that some grounding of a template leaves open: a column `plus<i>` of ids for each `+` variable."""
     # The constants of the clause `instance` stand in order in the one row `clause, k0, k1, ...` of the table `constants`.
-    whole, places = freed(instance, layout, constants)
-    body = QueryBody(whole)
-    open_ = open_literals(whole)
-    single = len(open_) == 1 and not whole.shape.exists
-    parts = counted_parts(whole, whole.variables, places.values())
-    bound = without_parts(whole, parts)
-    counted = Multiplicity(whole, body, parts, examples)
-    aliases, absent = clause_body(bound, body, examples, undecided=single, counted=counted)
-    exclude_tautologies(bound, body)
+    opening = _Opening.of(instance, layout, constants, examples)
+    body, bound, places = opening.body, opening.bound, opening.places
     lists = witness_lists(bound, body, examples)
     opened: list[exp.Expression] = []
-    for i, (alias, literal) in enumerate(zip(aliases, open_, strict=True)):
+    for i, (alias, literal) in enumerate(zip(opening.aliases, opening.literals, strict=True)):
         atom = column("atom", alias)
-        if i in absent:
+        if i in opening.absent:
             opened.append(exp.Not(this=exp.Is(this=atom, expression=exp.null())))
-        elif bound.info(literal).has_given and not single:
+        elif bound.info(literal).has_given and not opening.single:
             opened.append(exp.GT(this=atom, expression=integer(0)))
         else:
             opened = []
@@ -74,20 +68,48 @@ def unlisted(
     examples: TableName | None,
 ) -> tuple[exp.Select, int] | None:
     """Plan the ground clauses of combinations that `known`, with columns as of `expand`, does not list: `plus0, ...`, `l0, ...`, and how many `l`."""
-    # None where a clause does not mention all `+` variables, has a quantifier, or an open literal may be neither open nor false.
-    whole, places = freed(instance, layout, constants)
-    open_ = open_literals(whole)
-    if set(places) != set(plus) or whole.shape.exists or not open_:
+    # 0 stands for a literal that the evidence makes false. None where a clause does not mention all `+` variables, or has a quantifier.
+    shape, mentioned = instance.shape, {x.name for x in instance.arguments if isinstance(x, Variable)}
+    if mentioned != set(plus) or shape.exists:
         return None
-    if any(whole.info(x).has_given or not whole.covers(x) for x in open_):
-        return None
-    body = QueryBody(whole)
-    aliases, _ = clause_body(whole, body, examples)
-    exclude_tautologies(whole, body)
+    opening = _Opening.of(instance, layout, constants, examples)
+    body, places = opening.body, opening.places
     body.without(SlotSource(table(known, "u"), "u", tuple((f"plus{i}", places[name]) for i, name in enumerate(plus))))
     columns = [named(body.known[places[name]].copy(), f"plus{i}") for i, name in enumerate(plus)]
-    atoms = [named(column("atom", alias), f"l{i}") for i, alias in enumerate(aliases)]
+    atoms = [
+        named(exp.Coalesce(this=column("atom", alias), expressions=[integer(0)]), f"l{i}")
+        for i, alias in enumerate(opening.aliases)
+    ]
     return body.select([*columns, *atoms]).distinct(), len(atoms)
+
+
+@dataclass(frozen=True, eq=False)
+class _Opening:
+    """A clause of a template with variables in place of its `+` parameters, joined with what leaves its literals open."""
+
+    body: QueryBody
+    bound: BoundShape  # without the parts that are counted
+    places: dict[str, Slot]  # the variable of each `+` parameter
+    literals: tuple[ShapeLiteral, ...]  # the open ones
+    aliases: list[str]  # of their atoms
+    absent: set[int]  # those that may have none
+    single: bool  # whether the only open literal has a query atom in every row
+
+    @classmethod
+    def of(
+        cls, instance: Instance, layout: Layout, constants: TableName | None, examples: TableName | None
+    ) -> _Opening:
+        """Join what makes the other literals false."""
+        whole, places = freed(instance, layout, constants)
+        body = QueryBody(whole)
+        open_ = open_literals(whole)
+        single = len(open_) == 1 and not whole.shape.exists
+        parts = counted_parts(whole, whole.variables, places.values())
+        bound = without_parts(whole, parts)
+        counted = Multiplicity(whole, body, parts, examples)
+        aliases, absent = clause_body(bound, body, examples, undecided=single, counted=counted)
+        exclude_tautologies(bound, body)
+        return cls(body, bound, places, open_, aliases, absent, single)
 
 
 def expand_observed(

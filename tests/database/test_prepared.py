@@ -101,7 +101,7 @@ def check(case: Case) -> None:
     # Unless something is for the usual statements to say: those that come first are one of examples.
     if not any(step.startswith("read the query atoms of") for step in run.steps):
         event("prepared")
-        assert len(run.texts) <= most
+        assert len(run.texts) <= most, run.steps
 
 
 @settings(max_examples=draws(15))

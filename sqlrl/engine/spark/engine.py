@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -167,8 +167,11 @@ class SparkEngine:
         """Run a query and return all of its rows."""
         return self.server.fetch(self.render(query), step=step)
 
-    def fetch_rows(self, query: exp.Expr | str, *, step: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Run a query that has few rows and return the names of its columns and the rows."""
+    def fetch_rows(
+        self, query: exp.Expr | str, *, step: str, values: Mapping[str, Any] | None = None
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a query that has few rows, without parameters, and return the names of its columns and the rows."""
+        assert values is None, "no plan on a server has parameters"
         found = self.server.fetch(query if isinstance(query, str) else self.render(query), step=step)
         columns = [column.to_pylist() for column in found.columns]
         return found.column_names, list(zip(*columns, strict=True))
