@@ -16,13 +16,13 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import column, table
+from sqlrl.engine.nodes import aliased_table, column, table
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.atoms import read_labels, read_values
 from sqlrl.ground.clauses import named_atoms
 from sqlrl.ground.limits import MissingAtoms
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkAtoms
-from sqlrl.ground.program import Program, rows_table
+from sqlrl.ground.program import Program
 from sqlrl.ground.unseen import Unseen
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
@@ -183,8 +183,8 @@ class Inferred(Helpful, ABC):
         info = self.chosen(predicate)
         query = named_atoms(self.layout, info)
         naming = enough_memory(f"naming the atoms of {info.name}", lambda: counted(len(atoms), "atom"))
-        with naming, rows_table(self.engine, self.layout, pa.table({"atom": atoms, **columns})) as source:
-            query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
+        with naming, self.engine.attached(pa.table({"atom": atoms, **columns})) as source:
+            query = query.join(aliased_table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
             query = query.select(*(column(name, "w") for name in columns)).order_by(column("atom", "a"))
             return self.engine.fetch(query, step=f"name the atoms of {info.name}")
 
