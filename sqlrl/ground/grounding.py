@@ -75,10 +75,25 @@ def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None 
 def assemble(
     extent: Extent, atoms: Atoms, pieces: list[GroundRows], evidence: npt.NDArray[np.object_], *, views: bool = False
 ) -> Network:
-    """Put unit clauses into a matrix, longer rows in order of clauses; `evidence` has violated groundings without a row."""
+    """Put the ground clauses of a program into a network; `evidence` has violated groundings without a row."""
     program = extent.program
-    n, m = len(atoms.ids), program.clause_count
-    sign, hard = program.signs(), program.hard()
+    network = assembled(atoms, pieces, evidence, groundings(extent), program.signs(), program.hard(), views=views)
+    check_sizes(program, network.open)
+    return network
+
+
+def assembled(
+    atoms: Atoms,
+    pieces: list[GroundRows],
+    evidence: npt.NDArray[np.object_],
+    total: npt.NDArray[np.object_],
+    sign: IntArray,
+    hard: BoolArray,
+    *,
+    views: bool = False,
+) -> Network:
+    """Put unit clauses into a matrix, longer rows in order of clauses; the other arrays are by clause, shape (m,)."""
+    n, m = len(atoms.ids), len(sign)
     opened, unit_parts, row_parts = np.full(m, 0, dtype=object), [], []
     for rows in pieces:
         empty, unit, longer = rows.split()
@@ -87,12 +102,10 @@ def assemble(
         add_per_clause(opened, longer)
         unit_parts.append(unit)
         row_parts.append(longer)
-    check_sizes(program, opened)
     units, positive_units, hard_units = _units(unit_parts, sign, hard, n)
     decided = np.flatnonzero(atoms.decided)
     forced = np.stack([np.full(len(decided), -1), -(decided + 1)], axis=1)
     multi = by_clause(row_parts)
-    total = groundings(extent)
     signed = sign.astype(object)
 
     # A view of one number takes no memory, but compiled loops cannot read it; solvers of most probable worlds and
@@ -273,14 +286,14 @@ def _check_block(extent: Extent, rule: BlockRule) -> None:
     """Raise if evidence makes two atoms of a block true, or all atoms of a block of which one must be true false."""
     program = extent.program
     info = program.layout.predicates[rule.predicate]
-    for clause, problem in _block_clauses(info, rule):
+    for clause, problem in block_clauses(info, rule):
         shape = in_given_order(clause, program.layout.type_of, program.layout.example_type).shape
         text = _violated_text(extent, ShapeUse(bind(shape, program.layout)), None)
         if text is not None:
             raise InfeasibleError(_message(text, problem))
 
 
-def _block_clauses(info: PredicateInfo, rule: BlockRule) -> Iterator[tuple[Clause, str]]:
+def block_clauses(info: PredicateInfo, rule: BlockRule) -> Iterator[tuple[Clause, str]]:
     """Yield what a block says as clauses: no two atoms are true, and, if exactly one is, one is."""
     kept = [(f"x{i}", kind) for i, kind in enumerate(info.types)]
     twins = [(f"y{i}" if i in rule.positions else name, kind) for i, (name, kind) in enumerate(kept)]
