@@ -13,9 +13,8 @@ import pyarrow as pa
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.values import text_of
 from sqlrl.errors import InputError, Parameter
-from sqlrl.ground.array_compile import TypeNames
 from sqlrl.ground.array_joins import ArrayTable, stacked
-from sqlrl.ground.array_program import GivenFacts, example_place
+from sqlrl.ground.array_program import GivenFacts, TypeNames, example_place
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.wording import counted, did_you_mean, nearest_names, shortened
 

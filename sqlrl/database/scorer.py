@@ -14,9 +14,14 @@ import pyarrow as pa
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.database.handed_facts import EXAMPLE, HandedFacts, read_facts
 from sqlrl.errors import InputError
-from sqlrl.ground.array_compile import TypeNames
-from sqlrl.ground.array_program import ArrayProgram, ExampleGrounder, GroundedExamples, Skeleton, example_place
-from sqlrl.ground.clauses import argument_names
+from sqlrl.ground.array_program import (
+    ArrayProgram,
+    ExampleGrounder,
+    GroundedExamples,
+    Skeleton,
+    TypeNames,
+    example_place,
+)
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.slips import Helpful
 from sqlrl.wording import counted
@@ -96,8 +101,9 @@ class Scorer(Helpful):
         """Return the most probable world where all that differs from examples of the same domains are ground clauses of one literal."""
         from sqlrl.solve.unit_forest import UnitForest
 
-        units, skeleton = grounded.units, grounded.skeleton
-        if units is None or not self._grounder.keeps:
+        # Clauses of templates are those of these examples alone.
+        units, skeleton = grounded.units if self._grounder.keeps else None, grounded.skeleton
+        if units is None:
             return None
         forest = self._forests.get(skeleton)
         if forest is None:
@@ -286,6 +292,6 @@ class ScoredExamples(Helpful):
         kind = layout.example_type or EXAMPLE
         found = {"example": self._handed.names(kind, columns[place][shown])}
         first = int(info.example_column)
-        for i, name in enumerate(argument_names(info)):
+        for i, name in enumerate(self._scorer.program.columns[info.name]):
             found[name] = self._handed.names(info.types[i], columns[first + i][shown])
         return pa.table({**found, **values})

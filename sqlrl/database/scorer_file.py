@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
 from sqlrl.errors import InputError
-from sqlrl.ground.array_compile import TypeNames
 from sqlrl.ground.array_grounding import ArrayConjunction
 from sqlrl.ground.array_joins import ArrayTable
 from sqlrl.ground.array_program import (
@@ -30,6 +29,7 @@ from sqlrl.ground.array_program import (
     ArrayTemplate,
     BlockCheck,
     FreedInstance,
+    TypeNames,
 )
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
@@ -65,6 +65,7 @@ def write_scorer(path: Path, program: ArrayProgram, names: Mapping[str, TypeName
             [x.name, x.types, x.open, x.block, x.example_column, x.full_scope, x.has_given, x.hidden]
             for x in layout.predicates.values()
         ],
+        "columns": program.columns,
         "names": [[kind, each.domain] for kind, each in names.items()],
         "closed": [[name, table.size] for name, table in program.closed.items()],
         "features": [[x.text, x.weight, x.sign, x.hard, _bound(x.bound)] for x in program.features],
@@ -186,6 +187,7 @@ class _Reader:
             tuple(BlockRule(name, tuple(positions), exact) for name, positions, exact in found["blocks"]),
             tuple(BlockCheck(name, given, self._bound(x), words) for name, given, x, words in found["checks"]),
             closed,
+            {name: tuple(columns) for name, columns in found["columns"].items()},
         )  # fmt: skip
         return program, {kind: self._names(i, domain) for i, (kind, domain) in enumerate(found["names"])}
 

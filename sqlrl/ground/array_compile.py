@@ -6,7 +6,7 @@ Rules that are about more than one example at a time are refused here, by rule a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -25,9 +25,11 @@ from sqlrl.ground.array_program import (
     ArrayTemplate,
     BlockCheck,
     FreedInstance,
+    TypeNames,
     example_place,
     none_of,
 )
+from sqlrl.ground.clauses import argument_names
 from sqlrl.ground.counts import rule_place, shape_of
 from sqlrl.ground.grounding import block_clauses
 from sqlrl.ground.helpers import bind_definition, narrowing, witness_definition
@@ -41,25 +43,6 @@ from sqlrl.plan.sources import argument_columns, closed_atoms
 
 WHOLE = 65_536
 """Local types of up to so many constants keep all of them, so that ties are broken as the database breaks them."""
-
-
-@dataclass(eq=False)
-class TypeNames:
-    """The constants of a type that a program knows, by their ids."""
-
-    names: list[str]
-    domain: int  # how many of them, the first ones, are the domain of a global type; others only clauses name
-    ids: dict[str, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.ids = {name: i for i, name in enumerate(self.names)}
-
-    def learn(self, name: str) -> int:
-        """Return the id of a constant, a new one if it has none."""
-        number = self.ids.setdefault(name, len(self.names))
-        if number == len(self.names):
-            self.names.append(name)
-        return number
 
 
 def compile_arrays(program: Program) -> tuple[ArrayProgram, dict[str, TypeNames]]:
@@ -185,6 +168,7 @@ class _Compiler:
             program.blocks,
             tuple(self._checks()),
             self.closed,
+            {info.name: argument_names(info) for info in program.public_layout.open_predicates()},
         )
         return compiled, self.names
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -119,6 +120,7 @@ class ArrayProgram:
     blocks: tuple[BlockRule, ...]
     block_checks: tuple[BlockCheck, ...]
     closed: Mapping[str, ArrayTable]  # the facts of global predicates
+    columns: Mapping[str, tuple[str, ...]]  # by open predicate what its arguments are called in tables of atoms
 
     @cached_property
     def hard_clauses(self) -> BoolArray:
@@ -134,6 +136,28 @@ class ArrayProgram:
     def helper_names(self) -> frozenset[str]:
         """The helper predicates that have atoms."""
         return frozenset(x.name for x in self.helpers if self.layout.predicates[x.name].open)
+
+
+# ---- constants ---------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class TypeNames:
+    """The constants of a type that a program knows, by their ids."""
+
+    names: list[str]
+    domain: int  # how many of them, the first ones, are the domain of a global type; others only clauses name
+    ids: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ids = {name: i for i, name in enumerate(self.names)}
+
+    def learn(self, name: str) -> int:
+        """Return the id of a constant, a new one if it has none."""
+        number = self.ids.setdefault(name, len(self.names))
+        if number == len(self.names):
+            self.names.append(name)
+        return number
 
 
 # ---- what examples have ------------------------------------------------------------------------------
@@ -348,6 +372,12 @@ class ExampleGrounder:
         self._kept: OrderedDict[bytes, Skeleton] = OrderedDict()
         layout, alone = program.layout, not program.helpers and not program.templates
         self._apart = [alone and _is_apart(layout, shape.bound) for shape in program.shapes]
+        # A shape that touches facts of examples looks its domains up there; what else depends on domains are atoms and numbers of groundings.
+        kinds = {kind for info in layout.open_predicates() for kind in info.types}
+        bounds = [x.bound for x in program.features]
+        bounds += [shape.bound for shape, apart in zip(program.shapes, self._apart, strict=True) if apart]
+        kinds.update(kind for bound in bounds for kind in bound.shape.variables)
+        self._kinds = sorted(kind for kind in kinds if kind in layout.types and layout.types[kind].local)
         self.keeps = alone  # whether skeletons are kept
 
     def ground(self, given: GivenFacts) -> GroundedExamples:
@@ -355,11 +385,8 @@ class ExampleGrounder:
         program = self.program
         domains = _domains(program.layout, given)
         skeleton = self._skeleton(given, domains)
-        facts = replace(
-            skeleton.facts,
-            closed={**program.closed, **skeleton.facts.closed, **given.closed},
-            opened=skeleton.facts.opened,
-        )
+        closed = {**program.closed, **skeleton.facts.closed, **given.closed}
+        facts = replace(skeleton.facts, domains=domains, closed=closed)
         shapes, feature_of = _with_templates(program, facts)
         rows: list[GroundRows] = []
         for shape, apart in zip(shapes, self._apart, strict=True):
@@ -369,12 +396,21 @@ class ExampleGrounder:
 
     def _skeleton(self, given: GivenFacts, domains: Mapping[str, ArrayTable]) -> Skeleton:
         """Return the skeleton of some examples, one that is kept if there is one."""
-        tables = [*domains.values(), *given.true.values(), *given.false.values(), *(t for t, _ in given.prior.values())]
+        tables = [
+            *(domains[kind] for kind in self._kinds),
+            *given.true.values(),
+            *given.false.values(),
+            *(t for t, _ in given.prior.values()),
+        ]
         if not self.keeps or sum(table.size for table in tables) > MOST_KEPT_ROWS:
             return self._made(given, domains)
-        arrays = [given.examples, *given.values.values(), *(c for table in tables for c in table.columns)]
+        arrays: list[npt.NDArray[Any]] = [
+            given.examples,
+            *given.values.values(),
+            *(c for table in tables for c in table.columns),
+        ]
         arrays += [odds for _, odds in given.prior.values()]
-        names = repr((list(domains), list(given.true), list(given.prior), [x.shape for x in arrays])).encode()
+        names = repr((list(given.true), list(given.prior), [x.shape for x in arrays])).encode()
         key = b"".join([names, *(x.tobytes() for x in arrays)])
         found = self._kept.get(key)
         if found is None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.database.scorer import Scorer
+from sqlrl.demo.bibliography import MODEL, generate
 from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError, UnsupportedError
 from tests.effort import draws
 from tests.ground.cases import GLOBAL, Case, counted, fill, mixed, rules, sentences, witnessed
@@ -125,3 +129,158 @@ def test_witnesses(case: Case, weights: list[float]) -> None:
 def test_rules_without_templates(case: Case, weights: list[float]) -> None:
     """Skeletons of these are kept, and their worlds found without the networks of `mpe`."""
     check(case, weights, plain=True)
+
+
+# ---- what a learned model keeps, files, and what is refused ------------------------------------------
+
+
+def bibliography() -> tuple[sqlrl.Database, sqlrl.Model, dict[str, list[tuple[str, ...]]]]:
+    """The chain of the README, with weights of its own, and the tokens of each citation."""
+    cites = generate(12, seed=3)
+    db = sqlrl.connect(threads=1, progress=False)
+    db.load("Token", cites.token, example="bib")
+    db.load("Next", cites.next)
+    db.load("InField", cites.field, example="bib", target=True)
+    model = sqlrl.AdaGrad().fit(db, sqlrl.parse_mln(MODEL), examples=cites.citations[:8]).model
+    words: dict[str, list[tuple[str, ...]]] = {}
+    for row in cites.token.to_pylist():
+        words.setdefault(row["bib"], []).append(tuple(row.values()))
+    return db, model, words
+
+
+def test_learned_chains(tmp_path: Path) -> None:
+    """One by one, together, from a file and as Arrow: the same worlds; words that no training citation had are new."""
+    db, model, words = bibliography()
+    scorer = model.compile(db)
+    scorer.save(tmp_path / "fields.npz")
+    loaded = sqlrl.load_scorer(tmp_path / "fields.npz")
+    everything = [row for rows in words.values() for row in rows]
+    expected = db.predict(model).atoms()
+    assert scorer.predict({"Token": everything}).atoms() == expected
+    columns = dict(zip(("token", "position", "bib"), map(list, zip(*everything, strict=True)), strict=True))
+    assert loaded.predict({"Token": pa.table(columns)}).atoms() == expected
+    alone = pa.concat_tables([loaded.predict({"Token": rows}).atoms() for rows in words.values()])
+    assert alone.sort_by("example") == expected.sort_by("example")
+    # A chain that was never loaded, with a word that nobody knows.
+    new = [("zyzzyva", "p00", "new"), ("of", "p01", "new")]
+    found = loaded.predict({"Token": new})
+    db.load("Token", [*everything, *new], types=["token", "position", "bib"], example="bib")
+    again = db.predict(model, examples=["new"])
+    assert found.atoms(every=True)["truth"] == again.atoms(every=True)["truth"]
+    assert found.objective == again.objective
+    db.close()
+
+
+def test_saved_programs_are_the_same(tmp_path: Path) -> None:
+    """Templates, helpers, blocks and hard rules survive a file."""
+    text = """
+    Tok(bib, pos, word)
+    Good(word)
+    In(bib, pos, field!)
+    Any(bib)
+    1.5 Tok(b, p, +w) => In(b, p, +f)
+    0.7 Tok(b, p, w) ^ !Good(w) => Any(b)
+    EXIST p (In(b, p, "title")) => Any(b).
+    -0.4 EXIST p (In(b, p, "title") ^ In(b, p, f))
+    """
+    with sqlrl.connect(threads=1, progress=False) as db:
+        db.load(
+            "Tok",
+            [("b1", "p1", "x"), ("b1", "p2", "y"), ("b2", "p1", "y")],
+            example="bib",
+            types=["bib", "pos", "word"],
+        )
+        db.load("Good", [("x",)], types=["word"])
+        model = sqlrl.parse_mln(text.replace("    ", ""), query=["In", "Any"])
+        model = replace(model, types={"field": ("title", "other")})
+        scorer = model.compile(db)
+        scorer.save(tmp_path / "a.npz")
+        facts = {"Tok": [("n", "p1", "y"), ("n", "p7", "x")], "In": [("n", "p7", "title", True)]}
+        one, other = scorer.predict(facts), sqlrl.load_scorer(tmp_path / "a.npz").predict(facts)
+        assert one.objective == other.objective
+        for name in ("In", "Any"):
+            assert one.atoms(name, every=True) == other.atoms(name, every=True)
+            assert one.probabilities(name) == other.probabilities(name)
+        db.load("Tok", facts["Tok"], example="bib", types=["bib", "pos", "word"], mode="append")
+        db.load("In", [row[:3] for row in facts["In"]], example="bib", types=["bib", "pos", "field"], given=True)
+        assert one.objective == pytest.approx(db.predict(model, examples=["n"]).objective, rel=1e-12)
+
+
+def test_loading_needs_no_database(tmp_path: Path) -> None:
+    db, model, words = bibliography()
+    model.compile(db).save(tmp_path / "fields.npz")
+    db.close()
+    code = (
+        "import sys; sys.modules['duckdb'] = None; import sqlrl; "
+        f"scorer = sqlrl.load_scorer({str(tmp_path / 'fields.npz')!r}); "
+        f"print(scorer.predict({{'Token': {next(iter(words.values()))!r}}}).atoms().num_rows)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert int(found.stdout) > 0
+
+
+DECLARED = "Word(doc, word)\nLink(doc, doc)\nLiked(doc)\n"
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        ('1 Word("d1", w) => Liked("d1")', "names an example"),
+        ("1 Word(d, w) ^ Link(d, e) => Liked(d)", "about several examples"),
+        ("1 Liked(d) v Word(d, +w)", "local type 'word'"),
+    ],
+)
+def test_refused_rules(rule: str, reason: str) -> None:
+    with sqlrl.connect(threads=1, progress=False) as db:
+        db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
+        db.load("Link", [("d1", "d2")], types=["doc", "doc"])
+        with pytest.raises(UnsupportedError, match=reason) as error:
+            sqlrl.parse_mln(DECLARED + rule, query=["Liked"]).compile(db)
+        assert str(error.value).startswith("<text>:4: ")
+
+
+def test_refused_data() -> None:
+    with sqlrl.connect(threads=1, progress=False) as db:
+        db.load("Friends", [("a", "b")], types=["person", "person"])
+        model = sqlrl.parse_mln(
+            "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) => Smokes(y)", query=["Smokes"]
+        )
+        with pytest.raises(UnsupportedError, match="one example"):
+            model.compile(db)
+
+
+@pytest.mark.parametrize(
+    ("facts", "wrong"),
+    [
+        ({"Wrod": []}, "Word"),
+        ({"Word": [("d1",)]}, "2 columns"),
+        ({"Word": [("d1", "a"), ("d1",)]}, "one length"),
+        ({"Word": [("d1", None)]}, "missing values"),
+        ({"Word": "d1"}, "list of rows"),
+        ({"Liked": [("d1", 1.5)]}, "probability"),
+        ({"Liked": [("d1", True), ("d1", False)]}, "both true and false"),
+        ({"Common": [("a",)]}, "part of the scorer"),
+        ([("d1", "a")], "dictionary"),
+    ],
+)
+def test_wrong_facts(facts: object, wrong: str) -> None:
+    with sqlrl.connect(threads=1, progress=False) as db:
+        db.load("Word", [("d1", "good")], types=["doc", "word"], example="doc")
+        db.load("Common", [("good",)], types=["word"])
+        text = "Word(doc, word)\nCommon(word)\nLiked(doc)\n1 Word(d, w) ^ Common(w) => Liked(d)"
+        scorer = sqlrl.parse_mln(text, query=["Liked"]).compile(db)
+        with pytest.raises(sqlrl.SqlrlError, match=wrong):
+            scorer.predict(facts)  # type: ignore[arg-type]
+
+
+def test_files_of_something_else(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    with pytest.raises(sqlrl.SqlrlError, match="no file"):
+        sqlrl.load_scorer(path)
+    path.write_bytes(b"something")
+    with pytest.raises(sqlrl.SqlrlError, match="no scorer"):
+        sqlrl.load_scorer(path)
+    np.savez(path, scorer=np.frombuffer(b'{"format": "sqlrl-scorer", "version": 99}', np.uint8))
+    with pytest.raises(sqlrl.SqlrlError, match="version 99"):
+        sqlrl.load_scorer(path)
