@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sqlrl.database.learner_choice import choose_learner
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
-    from sqlrl.database.scorer import ScoredExamples, Scorer, load_scorer
+    from sqlrl.database.scorer import CompiledScorer, ScoredExamples, load_scorer
     from sqlrl.database.soft_data import SoftData
     from sqlrl.database.soft_predictions import SoftPrediction
     from sqlrl.database.subgraph_views import parse_subgraphs, read_subgraphs
@@ -114,7 +114,7 @@ _HOMES = {
     "RuleQuality": "sqlrl.structure.diagnosis.quality",
     "Resolwe": "sqlrl.structure.resolwe.estimator",
     "ScoredExamples": "sqlrl.database.scorer",
-    "Scorer": "sqlrl.database.scorer",
+    "CompiledScorer": "sqlrl.database.scorer",
     "Scores": "sqlrl.evaluate",
     "ServerFiles": "sqlrl.catalog.server_files",
     "SoftModel": "sqlrl.logic.psl",
@@ -175,6 +175,7 @@ __all__ = [
     "ArithmeticRule",
     "Audit",
     "Bias",
+    "CompiledScorer",
     "ConstrainedTraining",
     "Database",
     "Diagnosis",
@@ -199,7 +200,6 @@ __all__ = [
     "RuleQuality",
     "SQLOptions",
     "ScoredExamples",
-    "Scorer",
     "Scores",
     "ServerFiles",
     "SoftData",

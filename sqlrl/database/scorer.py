@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
 
+from sqlrl import markup
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.database.handed_facts import EXAMPLE, HandedFacts, read_facts
 from sqlrl.errors import InputError
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from sqlrl.solve.unit_forest import UnitForest
 
 
-class Scorer(Helpful):
+class CompiledScorer(Helpful):
     r"""A compiled model: it predicts examples that are handed over, without SQL and without the database.
 
     `model.compile(db)` makes one, `sqlrl.load_scorer` reads one that was saved. Worlds and probabilities are those of `db.predict` and
@@ -133,30 +134,26 @@ class Scorer(Helpful):
         except OSError as error:
             raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
 
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a scorer that `save` wrote; `sqlrl.load_scorer` is the same."""
-        from sqlrl.database.scorer_file import read_scorer
-
-        return cls(*read_scorer(Path(path)))
-
     def __repr__(self) -> str:
         program = self.program
-        rules = sum(x.bound is not None for x in program.features)
-        return f"Scorer of {counted(len(program.weights), 'clause')} in {counted(rules, 'feature')}"
+        names = ", ".join(x.name for x in program.layout.open_predicates() if x.name in program.columns)
+        return f"CompiledScorer of {names}: {counted(len(program.weights), 'clause')}"
+
+    def _repr_html_(self) -> str:
+        return markup.paragraph(repr(self))
 
 
-def load_scorer(path: str | Path) -> Scorer:
+def load_scorer(path: str | Path) -> CompiledScorer:
     r"""Read a compiled scorer, without a database and without DuckDB.
 
     Parameters
     ----------
     path : path
-        A file that `Scorer.save` wrote. Nothing in it is run.
+        A file that `CompiledScorer.save` wrote. Nothing in it is run.
 
     Returns
     -------
-    Scorer
+    CompiledScorer
 
     Raises
     ------
@@ -174,11 +171,13 @@ def load_scorer(path: str | Path) -> Scorer:
     >>> sqlrl.load_scorer(path).predict({"Word": [("d7", "good")]}).atoms()["doc"].to_pylist()
     ['d7']
     """
-    return Scorer.load(path)
+    from sqlrl.database.scorer_file import read_scorer
+
+    return CompiledScorer(*read_scorer(Path(path)))
 
 
 class ScoredExamples(Helpful):
-    """What a scorer found of some examples: `Scorer.predict` returns it.
+    """What a scorer found of some examples: `CompiledScorer.predict` returns it.
 
     Attributes
     ----------
@@ -187,10 +186,17 @@ class ScoredExamples(Helpful):
     """
 
     def __init__(
-        self, scorer: Scorer, handed: HandedFacts, grounded: GroundedExamples, world: BoolArray | None
+        self, scorer: CompiledScorer, handed: HandedFacts, grounded: GroundedExamples, world: BoolArray | None
     ) -> None:
         self._scorer, self._handed, self._grounded = scorer, handed, grounded
         self.world: BoolArray = self.result.world if world is None else world
+
+    def __repr__(self) -> str:
+        helper = self._grounded.skeleton.atoms.helper
+        return f"ScoredExamples: {int((self.world & ~helper).sum()):,} of {counted(int((~helper).sum()), 'query atom')} true"
+
+    def _repr_html_(self) -> str:
+        return markup.paragraph(repr(self))
 
     @cached_property
     def result(self) -> MPEResult:

@@ -132,7 +132,7 @@ class Model(Helpful):
 
         Returns
         -------
-        Scorer
+        CompiledScorer
 
         Raises
         ------

@@ -15,7 +15,7 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 import sqlrl
-from sqlrl.database.scorer import Scorer
+from sqlrl.database.scorer import CompiledScorer
 from sqlrl.demo.bibliography import MODEL, generate
 from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError, UnsupportedError
 from tests.effort import draws
@@ -38,7 +38,7 @@ def facts_of(case: Case, examples: frozenset[str]) -> dict[str, list[tuple[objec
     return found
 
 
-def compiled(db: sqlrl.Database, case: Case, *, plain: bool) -> tuple[sqlrl.Model, Scorer]:
+def compiled(db: sqlrl.Database, case: Case, *, plain: bool) -> tuple[sqlrl.Model, CompiledScorer]:
     """The rules of a case that can be scored from one example alone."""
     kept = []
     for rule in case.rules:
