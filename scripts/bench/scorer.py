@@ -61,7 +61,7 @@ def crfsuite_times(cites: Bibliography, words: Words, train: Sequence[str], test
 
 def main() -> None:
     """Print the table."""
-    options = read_options("Citations of the README's chain, scored one by one and many at once.")
+    options = read_options("Citations of the README's chain, scored one by one and many at once.", needs=None)
     count = 100 if options.quick else 500
     cites = generate(TRAINED + count, seed=options.seed)
     train, test = cites.citations[:TRAINED], cites.citations[TRAINED:]

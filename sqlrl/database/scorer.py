@@ -22,6 +22,7 @@ from sqlrl.ground.array_program import (
     Skeleton,
     TypeNames,
     example_place,
+    skeleton_network,
 )
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.slips import Helpful
@@ -100,16 +101,38 @@ class CompiledScorer(Helpful):
 
     def _world(self, grounded: GroundedExamples) -> BoolArray | None:
         """Return the most probable world where all that differs from examples of the same domains are ground clauses of one literal."""
-        from sqlrl.solve.unit_forest import UnitForest
+        from sqlrl.solve.unit_forest import UnitClauses
 
-        # Clauses of templates are those of these examples alone.
-        units, skeleton = grounded.units if self._grounder.keeps else None, grounded.skeleton
+        groups, units = grounded.groups, grounded.units if grounded.groups else None
         if units is None:
             return None
-        forest = self._forests.get(skeleton)
-        if forest is None:
-            forest = self._forests[skeleton] = UnitForest(grounded.fixed, self.program.weights)
-        return forest.world(units) if forest.fits else None
+        atom, clause, change = units
+        size = sum(group.atoms.size for group in groups)
+        group_of, network, local = (np.zeros(size, np.int64) for _ in range(3))
+        for i, group in enumerate(groups):
+            group_of[group.atoms] = i
+            network[group.atoms] = np.arange(len(group.atoms))[:, None]
+            local[group.atoms] = np.arange(group.atoms.shape[1])
+        world: BoolArray = np.zeros(size, np.bool_)
+        for i, group in enumerate(groups):
+            forest = self._forest(group.skeleton)
+            mine = np.flatnonzero(group_of[atom] == i) if len(groups) > 1 else slice(None)
+            here = atom[mine]
+            found = UnitClauses(network[here], local[here], clause[mine], change[mine])
+            worlds = forest.worlds(found, len(group.atoms)) if forest.fits else None
+            if worlds is None:
+                return None
+            world[group.atoms] = worlds
+        return world
+
+    def _forest(self, skeleton: Skeleton) -> UnitForest:
+        """Return the trees of a skeleton, compiled once."""
+        from sqlrl.solve.unit_forest import UnitForest
+
+        found = self._forests.get(skeleton)
+        if found is None:
+            found = self._forests[skeleton] = UnitForest(skeleton_network(self.program, skeleton), self.program.weights)
+        return found
 
     def save(self, path: str | Path) -> None:
         r"""Write the scorer to a file, a `.npz` of arrays and JSON, which `sqlrl.load_scorer` reads.
@@ -192,8 +215,8 @@ class ScoredExamples(Helpful):
         self.world: BoolArray = self.result.world if world is None else world
 
     def __repr__(self) -> str:
-        helper = self._grounded.skeleton.atoms.helper
-        return f"ScoredExamples: {int((self.world & ~helper).sum()):,} of {counted(int((~helper).sum()), 'query atom')} true"
+        real = sum(rows.atoms.size for rows in self._grounded.atoms.values())
+        return f"ScoredExamples: {int(self.world[:real].sum()):,} of {counted(real, 'query atom')} true"
 
     def _repr_html_(self) -> str:
         return markup.paragraph(repr(self))

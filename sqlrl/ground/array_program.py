@@ -7,7 +7,7 @@ constants that clauses name. Everything else comes with the examples.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -303,14 +303,28 @@ class Skeleton:
 
 
 @dataclass(frozen=True, eq=False)
+class ExampleGroup:
+    """Examples that have the same skeleton."""
+
+    skeleton: Skeleton  # of one of them
+    atoms: IntArray  # shape (examples, n): the local atom of all examples that each of the skeleton's is
+
+
+@dataclass(frozen=True, eq=False)
 class GroundedExamples:
     """Some examples, grounded; the network of all their ground clauses is put together when it is asked for."""
 
     program: ArrayProgram
-    skeleton: Skeleton
+    whole: Callable[[], Skeleton]  # makes the skeleton of all of them together
+    groups: tuple[ExampleGroup, ...]  # the same one by one; none where skeletons are not kept
     facts: ExampleFacts
     rows: tuple[GroundRows, ...]  # beside those of the skeleton
     feature_of: IntArray  # by clause
+
+    @cached_property
+    def skeleton(self) -> Skeleton:
+        """What the domains of all examples say."""
+        return self.whole()
 
     @property
     def atoms(self) -> Mapping[str, OpenRows]:
@@ -327,12 +341,8 @@ class GroundedExamples:
     @cached_property
     def network(self) -> Network:
         """All ground clauses; what the evidence makes impossible is an error."""
-        return self._assembled((*self.skeleton.rows, *self.rows))
-
-    @cached_property
-    def fixed(self) -> Network:
-        """The ground clauses of the skeleton alone."""
-        return self._assembled(self.skeleton.rows)
+        skeleton = self.skeleton
+        return _network(self.program, skeleton, (*skeleton.rows, *self.rows), self.facts, self.feature_of)
 
     @cached_property
     def units(self) -> tuple[IntArray, IntArray, IntArray] | None:
@@ -352,16 +362,24 @@ class GroundedExamples:
         none = np.zeros(0, np.int64)
         return np.concatenate([none, *atoms]), np.concatenate([none, *clauses]), np.concatenate([none, *changes])
 
-    def _assembled(self, pieces: Sequence[GroundRows]) -> Network:
-        program, feature_of = self.program, self.feature_of
-        m = len(feature_of)
-        hard = np.array([x.hard for x in program.features], np.bool_)[feature_of] if m else np.zeros(0, np.bool_)
-        sign = np.array([x.sign for x in program.features], np.int64)[feature_of] if m else np.zeros(0, np.int64)
-        total = self.skeleton.total[feature_of] if m else np.zeros(0, object)
-        evidence = np.full(m, 0, dtype=object)
-        network = assembled(self.skeleton.atoms, list(pieces), evidence, total, sign, hard)
-        _check(program, network, self.facts, feature_of)
-        return network
+
+def skeleton_network(program: ArrayProgram, skeleton: Skeleton) -> Network:
+    """Return the ground clauses of a skeleton alone."""
+    facts = replace(skeleton.facts, closed=program.closed)
+    return _network(program, skeleton, skeleton.rows, facts, program.feature_of)
+
+
+def _network(
+    program: ArrayProgram, skeleton: Skeleton, pieces: Sequence[GroundRows], facts: ExampleFacts, feature_of: IntArray
+) -> Network:
+    m = len(feature_of)
+    hard = np.array([x.hard for x in program.features], np.bool_)[feature_of] if m else np.zeros(0, np.bool_)
+    sign = np.array([x.sign for x in program.features], np.int64)[feature_of] if m else np.zeros(0, np.int64)
+    total = skeleton.total[feature_of] if m else np.zeros(0, object)
+    evidence = np.full(m, 0, dtype=object)
+    network = assembled(skeleton.atoms, list(pieces), evidence, total, sign, hard)
+    _check(program, network, facts, feature_of)
+    return network
 
 
 class ExampleGrounder:
@@ -384,15 +402,67 @@ class ExampleGrounder:
         """Ground the program over what is handed over."""
         program = self.program
         domains = _domains(program.layout, given)
+        known = [*given.true.values(), *given.false.values(), *(rows for rows, _ in given.prior.values())]
+        groups: tuple[ExampleGroup, ...] = ()
+        if self.keeps and len(given.examples) > 1 and not any(table.size for table in known):
+            opened, examples, _ = gathered(program, given, domains)
+            groups = tuple(self._groups(given, domains, opened, examples))
+            return self._grounded(given, domains, opened, groups, lambda: self._made(given, domains))
         skeleton = self._skeleton(given, domains)
-        closed = {**program.closed, **skeleton.facts.closed, **given.closed}
-        facts = replace(skeleton.facts, domains=domains, closed=closed)
+        if self.keeps:
+            groups = (ExampleGroup(skeleton, np.arange(len(skeleton.atoms.ids))[None, :]),)
+        return self._grounded(given, domains, skeleton.facts, groups, lambda: skeleton)
+
+    def _grounded(
+        self,
+        given: GivenFacts,
+        domains: Mapping[str, ArrayTable],
+        known: ExampleFacts,
+        groups: tuple[ExampleGroup, ...],
+        whole: Callable[[], Skeleton],
+    ) -> GroundedExamples:
+        program = self.program
+        facts = replace(known, domains=domains, closed={**program.closed, **known.closed, **given.closed})
         shapes, feature_of = _with_templates(program, facts)
         rows: list[GroundRows] = []
         for shape, apart in zip(shapes, self._apart, strict=True):
             if not apart:
                 rows += _of_shape(shape, facts)
-        return GroundedExamples(program, skeleton, facts, tuple(rows), feature_of)
+        return GroundedExamples(program, whole, groups, facts, tuple(rows), feature_of)
+
+    def _groups(
+        self,
+        given: GivenFacts,
+        domains: Mapping[str, ArrayTable],
+        facts: ExampleFacts,
+        examples: Mapping[str, IntArray],
+    ) -> Iterator[ExampleGroup]:
+        """Yield the examples with the same domains, of none of which an atom is given."""
+        number = len(given.examples)
+        ends = np.arange(number + 1)
+        parts = [
+            (np.searchsorted(t.columns[0], ends).tolist(), t.columns[1]) for t in map(domains.get, self._kinds) if t
+        ]
+        members: dict[tuple[bytes, ...], list[int]] = {}
+        for e in range(number):
+            members.setdefault(tuple(ids[at[e] : at[e + 1]].tobytes() for at, ids in parts), []).append(e)
+        starts = {
+            name: int(facts.opened[name].atoms.columns[-1][0]) - 1 + np.searchsorted(found, ends)
+            for name, found in examples.items()
+            if len(found)
+        }
+        none = {kind: none_of(2) for kind in domains}
+        for key, found in members.items():
+            ids = [np.frombuffer(each, np.int64) for each in key]
+            tables = [ArrayTable((np.zeros(len(each), np.int64), each)) for each in ids]
+            one = replace(given, examples=given.examples[:1], closed={}, true={}, false={}, prior={})
+            skeleton = self._skeleton(one, none | dict(zip(self._kinds, tables, strict=True)))
+            chosen = np.array(found)
+            columns = [
+                starts[name][chosen][:, None] + np.arange(skeleton.facts.opened[name].atoms.size)
+                for name in sorted(starts)
+            ]
+            yield ExampleGroup(skeleton, np.concatenate(columns or [np.zeros((len(found), 0), np.int64)], axis=1))
 
     def _skeleton(self, given: GivenFacts, domains: Mapping[str, ArrayTable]) -> Skeleton:
         """Return the skeleton of some examples, one that is kept if there is one."""

@@ -5,13 +5,75 @@ The worlds are those of `mpe`, number for number: the same sums in the same orde
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.kernels import kernel
 from sqlrl.solve.counts import soft_weights
+from sqlrl.solve.forest import ForestArrays, solve_range
 from sqlrl.solve.mpe import compile_program
+from sqlrl.solve.structure import pointers
 from sqlrl.solve.weighted import atom_terms
+
+
+@dataclass(frozen=True, eq=False)
+class UnitClauses:
+    """The ground clauses of one literal of several networks, in any order."""
+
+    network: IntArray  # shape (u,), as all: from 0
+    atom: IntArray  # the local atom
+    clause: IntArray
+    change: IntArray  # how much the clause's n grows when the atom becomes true
+
+
+@kernel
+def weigh_each(
+    indptr: IntArray,
+    indices: IntArray,
+    data: IntArray,
+    start: IntArray,
+    clause: IntArray,
+    value: IntArray,
+    weights: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Write what each state of each network adds to the score, shape (networks, states): its row of a CSR matrix with entries of its own."""
+    # Those of state s in network e are `start[e * states + s]` to the next start, in order of clauses. Sums run in that order, equal
+    # clauses added first, as in the matrix of a whole network.
+    networks, states = out.shape
+    for e in range(networks):
+        for s in range(states):
+            i, last = indptr[s], indptr[s + 1]
+            j, end = start[e * states + s], start[e * states + s + 1]
+            total = 0.0
+            while i < last or j < end:
+                if j >= end or (i < last and indices[i] < clause[j]):
+                    total += data[i] * weights[indices[i]]
+                    i += 1
+                    continue
+                here = clause[j]
+                times = 0
+                while j < end and clause[j] == here:
+                    times += value[j]
+                    j += 1
+                if i < last and indices[i] == here:
+                    times += data[i]
+                    i += 1
+                total += times * weights[here]
+            out[e, s] = total
+
+
+@kernel
+def solve_each(forest: ForestArrays, unary: FloatArray, pair: FloatArray, variables: int, worlds: BoolArray) -> int:
+    """Write the most probable states of one forest under each row of `unary` into the same row of `worlds`; return -1, or a row that has no world."""
+    for e in range(len(unary)):
+        stuck, _ = solve_range(forest, unary[e], pair, 0, variables, worlds[e])
+        if stuck >= 0:
+            return e
+    return -1
 
 
 class UnitForest:
@@ -22,35 +84,32 @@ class UnitForest:
         program = compile_program(network)
         self.fits = bool(program.structure.forest.all())
         forest = self._forest = program.forest
-        self._soft, self._extra = soft_weights(network, weights), atom_terms(network)
-        _, self._pair = forest.weigh(self._soft, self._extra)
+        self._soft, extra = soft_weights(network, weights), atom_terms(network)
+        _, self._pair = forest.weigh(self._soft, extra)
         atom = forest.arrays.state_atom
         self._true = np.flatnonzero(atom >= 0)
         self._state = np.empty(len(network.atoms), np.int64)
         self._state[atom[self._true]] = self._true
-        self._added = self._extra[atom[self._true]]
-        unary = forest.unary.tocoo()
-        self._states, self._clauses = len(atom), len(self._soft)
-        self._key = unary.row.astype(np.int64) * self._clauses + unary.col
-        self._value = unary.data.astype(np.int64)
+        self._extra = extra[atom[self._true]]
+        self._states = len(atom)
+        unary = forest.unary
+        # Kernels are compiled for one kind of integers.
+        self._unary: tuple[IntArray, IntArray, IntArray] = (
+            unary.indptr.astype(np.int64),
+            unary.indices.astype(np.int64),
+            unary.data.astype(np.int64),
+        )
 
-    def world(self, units: tuple[IntArray, IntArray, IntArray]) -> BoolArray | None:
-        """Return the most probable world with ground clauses of one literal, given as atoms, clauses and changes of n; None if hard clauses cannot hold."""
-        atom, clause, change = units
-        key = np.concatenate([self._key, self._state[atom] * self._clauses + clause])
-        value = np.concatenate([self._value, change])
-        order = np.argsort(key, kind="stable")
-        key, value = key[order], value[order]
-        if len(key):
-            first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-            if len(first) < len(key):
-                key, value = key[first], np.add.reduceat(value, first)
-        # Sums run in the order of clauses, as those of the matrix of the whole network do.
-        terms = value * self._soft[key % self._clauses] if self._clauses else np.zeros(0)
-        # Of no terms numpy counts integers.
-        unary = np.bincount(key // max(self._clauses, 1), weights=terms, minlength=self._states).astype(np.float64)
-        unary[self._true] += self._added
+    def worlds(self, units: UnitClauses, networks: int) -> BoolArray | None:
+        """Return the most probable worlds, shape (networks, n), with the ground clauses of each; None if hard clauses cannot hold."""
+        place = units.network * self._states + self._state[units.atom]
+        order = np.lexsort((units.clause, place))
+        start = pointers(np.bincount(place, minlength=networks * self._states))
+        unary: FloatArray = np.empty((networks, self._states))
+        weigh_each(*self._unary, start, units.clause[order], units.change[order], self._soft, unary)
+        unary[:, self._true] += self._extra
         if not np.isfinite(unary).all():
             raise NumericError("weights are so large that their sums overflow: scale them down")
-        world: BoolArray = np.zeros(len(self._state), np.bool_)
-        return world if self._forest.solve(unary, self._pair, world) < 0 else None
+        worlds: BoolArray = np.zeros((networks, len(self._state)), np.bool_)
+        stuck = solve_each(self._forest.arrays, unary, self._pair, len(self._forest.variable), worlds)
+        return worlds if stuck < 0 else None

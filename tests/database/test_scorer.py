@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import warnings
@@ -171,6 +172,30 @@ def test_learned_chains(tmp_path: Path) -> None:
     db.close()
 
 
+def test_examples_of_the_same_domains_are_solved_together() -> None:
+    """Examples in any order, some with domains of their own, some with given atoms or probabilities: as alone, and as `mpe` has them."""
+    db, model, words = bibliography()
+    scorer = model.compile(db)
+    rows = [
+        (word, position, f"{bib}{copy}") for copy in "ab" for bib, found in words.items() for word, position, _ in found
+    ]
+    random.Random(0).shuffle(rows)
+    together = scorer.predict({"Token": rows})
+    assert len(together._grounded.groups) < len(words)
+    assert (together.world == together.result.world).all()
+    by_bib: dict[str, list[tuple[str, ...]]] = {}
+    for row in rows:
+        by_bib.setdefault(row[2], []).append(row)
+    alone = pa.concat_tables([scorer.predict({"Token": by_bib[bib]}).atoms() for bib in sorted(by_bib)])
+    assert together.atoms() == alone
+    bib, first = next(iter(by_bib.items()))
+    known = {"Token": rows, "InField": [(bib, "Title", first[0][1], 1.0), (bib, "Venue", first[1][1], 0.9)]}
+    given = scorer.predict(known)
+    assert (given.world == given.result.world).all()
+    assert given.atoms(every=True).num_rows < together.atoms(every=True).num_rows
+    db.close()
+
+
 def test_saved_programs_are_the_same(tmp_path: Path) -> None:
     """Templates, helpers, blocks and hard rules survive a file."""
     text = """
@@ -207,6 +232,7 @@ def test_saved_programs_are_the_same(tmp_path: Path) -> None:
 
 
 def test_loading_needs_no_database(tmp_path: Path) -> None:
+    """In a process of its own, which takes some seconds, where DuckDB cannot be imported."""
     db, model, words = bibliography()
     model.compile(db).save(tmp_path / "fields.npz")
     db.close()
