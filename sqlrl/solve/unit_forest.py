@@ -6,6 +6,7 @@ The worlds are those of `mpe`, number for number: the same sums in the same orde
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def weigh_each(
     clause: IntArray,
     value: IntArray,
     weights: FloatArray,
-    out: FloatArray,
+    out: Annotated[FloatArray, 2],
 ) -> None:
     """Write what each state of each network adds to the score, shape (networks, states): its row of a CSR matrix with entries of its own."""
     # Those of state s in network e are `start[e * states + s]` to the next start, in order of clauses. Sums run in that order, equal
@@ -67,7 +68,13 @@ def weigh_each(
 
 
 @kernel
-def solve_each(forest: ForestArrays, unary: FloatArray, pair: FloatArray, variables: int, worlds: BoolArray) -> int:
+def solve_each(
+    forest: ForestArrays,
+    unary: Annotated[FloatArray, 2],
+    pair: FloatArray,
+    variables: int,
+    worlds: Annotated[BoolArray, 2],
+) -> int:
     """Write the most probable states of one forest under each row of `unary` into the same row of `worlds`; return -1, or a row that has no world."""
     for e in range(len(unary)):
         stuck, _ = solve_range(forest, unary[e], pair, 0, variables, worlds[e])
