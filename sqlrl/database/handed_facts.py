@@ -134,12 +134,14 @@ def _read(info: PredicateInfo, rows: Any, example: str | int | None) -> _Rows:
     names: Sequence[str] = ()
     if isinstance(rows, pa.RecordBatch):
         rows = pa.Table.from_batches([rows])
+    elif not isinstance(rows, pa.Table) and hasattr(rows, "__arrow_c_stream__"):
+        rows = pa.table(rows)  # a frame
     if isinstance(rows, pa.Table):
         names, columns = rows.column_names, rows.columns
     else:
         columns = _transposed(info, rows)
     width = len(info.types) + info.example_column
-    if not columns and not len(rows):
+    if not columns and not isinstance(rows, pa.Table):
         return _Rows(info, [_Column((), (), 0)] * width, None, None)
     more = len(columns) - width
     if more not in ((0, 1) if info.open else (0,)):
@@ -186,7 +188,7 @@ def _texts(info: PredicateInfo, place: int, column: Any) -> _Column:
             raise _missing(info, place)
         if not len(column):
             return _Column((), (), 0)
-        coded = column.combine_chunks()
+        coded = column.unify_dictionaries().combine_chunks()
         if not pa.types.is_dictionary(coded.type):
             coded = coded.dictionary_encode()
         distinct = coded.dictionary.to_pylist()

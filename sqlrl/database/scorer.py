@@ -200,12 +200,24 @@ def load_scorer(path: str | Path) -> CompiledScorer:
 
 
 class ScoredExamples(Helpful):
-    """What a scorer found of some examples: `CompiledScorer.predict` returns it.
+    r"""What a scorer found of some examples: `CompiledScorer.predict` returns it.
 
     Attributes
     ----------
     world : bool array, shape (n,)
         The most probable truth of each query atom, helper atoms included.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Word", [("d1", "good")], types=["doc", "word"], example="doc")
+    >>> model = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)', query=["Liked"])
+    >>> scored = model.compile(db).predict({"Word": [("d7", "good"), ("d8", "poor")]})
+    >>> scored
+    ScoredExamples: 1 of 2 query atoms true
+    >>> scored.status.value, scored.objective
+    ('optimal', 2.0)
     """
 
     def __init__(

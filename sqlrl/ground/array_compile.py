@@ -311,6 +311,10 @@ def _reason(bound: BoundShape) -> str | None:
         return "it names an example"
     if len(examples) > 1:
         return "its literals are about several examples"
+    for literal in bound.every_literal:
+        # Which of them its facts belong to is not known from a row alone.
+        if bound.info(literal).types.count(bound.layout.example_type or "") > 1:
+            return f"{literal.predicate} has several arguments of the examples' type"
     for slot in dict.fromkeys(slots):
         if bound.is_local(slot) and not slot.parameter and not bound.owners.get(slot):
             return f"a variable of the local type {bound.kind(slot)!r} ranges over the constants of all examples"

@@ -220,11 +220,10 @@ def ground_frame(bound: BoundShape, parameters: ArrayTable | None, facts: Exampl
     for group in shape.exists:
         _drop_certain(body, group)
     opened = tuple(found for group in shape.exists if (found := _open_witnesses(body, group)) is not None)
-    codes = []
-    may_lack = any(outer)
+    codes, may_lack = [], any(outer)
     for i, literal in enumerate(open_):
-        atom = frame[ATOM, i]
-        may_lack = may_lack or bool(len(facts.opened[literal.predicate].decided(not literal.positive).columns[0]))
+        atom, rows = frame[ATOM, i], facts.opened[literal.predicate]
+        may_lack = may_lack or (rows.false if literal.positive else rows.true).size > 0
         codes.append(np.where(atom > 0, 2 * (atom - 1) + (not literal.positive), -1))
     names = [literal.predicate for literal in open_]
     repeats = may_lack or len(set(names)) < len(names) or bool(opened) or not open_

@@ -19,6 +19,7 @@ import sqlrl
 from sqlrl.database.scorer import CompiledScorer
 from sqlrl.demo.bibliography import MODEL, generate
 from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError, UnsupportedError
+from sqlrl.logic.model import Expansions
 from tests.effort import draws
 from tests.ground.cases import GLOBAL, Case, counted, fill, mixed, rules, sentences, witnessed
 
@@ -196,6 +197,32 @@ def test_examples_of_the_same_domains_are_solved_together() -> None:
     db.close()
 
 
+def test_rows_of_any_kind() -> None:
+    """Lists, generators, Arrow tables with dictionaries or other types, and frames are the same facts."""
+    with sqlrl.connect(threads=1, progress=False) as db:
+        db.load("Size", [("d1", 1), ("d2", 22)], types=["doc", "size"], example="doc")
+        model = sqlrl.parse_mln("Size(doc, size)\nLarge(doc)\n1 Size(d, +s) => Large(d)", query=["Large"])
+        rules = (replace(model.rules[0], expansions=Expansions(("s",), (("22",),), (1.5,)), weight=None),)
+        scorer = replace(model, rules=rules).compile(db)
+        names, sizes = ["a", "b", "c"], [22, 1, 3]
+        plain = pa.table({"x": names, "y": sizes})
+        coded = pa.table(
+            {"x": pa.chunked_array([["a"], ["b", "c"]]).dictionary_encode(), "y": pa.array(sizes, pa.int8())}
+        )
+        kinds = [
+            list(zip(names, sizes, strict=True)),
+            (list(row) for row in zip(names, map(str, sizes), strict=True)),
+            plain,
+            plain.to_batches()[0],
+            coded,
+            plain.to_pandas(),
+        ]
+        for rows in kinds:
+            assert scorer.predict({"Size": rows}).atoms()["doc"].to_pylist() == ["a"]
+        assert scorer.predict({"Size": []}).atoms().num_rows == 0
+        assert scorer.predict({}).probabilities().num_rows == 0
+
+
 def test_saved_programs_are_the_same(tmp_path: Path) -> None:
     """Templates, helpers, blocks and hard rules survive a file."""
     text = """
@@ -254,6 +281,7 @@ DECLARED = "Word(doc, word)\nLink(doc, doc)\nLiked(doc)\n"
     [
         ('1 Word("d1", w) => Liked("d1")', "names an example"),
         ("1 Word(d, w) ^ Link(d, e) => Liked(d)", "about several examples"),
+        ("1 Word(d, w) ^ Link(d, d) => Liked(d)", "Link has several arguments"),
         ("1 Liked(d) v Word(d, +w)", "local type 'word'"),
     ],
 )
