@@ -77,7 +77,7 @@ def write_scorer(path: Path, program: ArrayProgram, names: Mapping[str, TypeName
     }
     arrays["scorer"] = np.frombuffer(json.dumps(structure, ensure_ascii=False).encode(), np.uint8)
     with path.open("wb") as file:
-        np.savez_compressed(file, **arrays)
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def _stacked(table: ArrayTable) -> npt.NDArray[np.int64]:
