@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,10 @@ class CompiledScorer(Helpful):
 
     def __init__(self, program: ArrayProgram, names: Mapping[str, TypeNames]) -> None:
         self.program, self.names = program, names
+        # Helper predicates are no one's to hand over.
+        helpers = {helper.name for helper in program.helpers}
+        known = {name: info for name, info in program.layout.predicates.items() if name not in helpers}
+        self._layout = replace(program.layout, predicates=known)
         self._grounder = ExampleGrounder(program)
         self._forests: WeakKeyDictionary[Skeleton, UnitForest] = WeakKeyDictionary()
 
@@ -95,7 +100,7 @@ class CompiledScorer(Helpful):
         A constant that the scorer does not know is new: clauses about it there are none. In a global type it joins the domain, as if it had been
         loaded. Examples of the same domains share what is compiled of them, so that those that differ in words alone are scored fastest.
         """
-        handed = read_facts(self.program.layout, self.names, facts, example)
+        handed = read_facts(self._layout, self.names, facts, example)
         grounded = self._grounder.ground(handed.given)
         return ScoredExamples(self, handed, grounded, self._world(grounded))
 

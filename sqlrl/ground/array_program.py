@@ -422,7 +422,7 @@ class ExampleGrounder:
         whole: Callable[[], Skeleton],
     ) -> GroundedExamples:
         program = self.program
-        facts = replace(known, domains=domains, closed={**program.closed, **known.closed, **given.closed})
+        facts = replace(known, domains=domains, closed={**program.closed, **given.closed, **known.closed})
         shapes, feature_of = _with_templates(program, facts)
         rows: list[GroundRows] = []
         for shape, apart in zip(shapes, self._apart, strict=True):

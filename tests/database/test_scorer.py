@@ -231,6 +231,7 @@ def test_saved_programs_are_the_same(tmp_path: Path) -> None:
     In(bib, pos, field!)
     Any(bib)
     1.5 Tok(b, p, +w) => In(b, p, +f)
+    -1 (EXIST p,w (!Good(w) ^ Tok(b, p, w))) v (EXIST p (!In(b, p, "title")))
     0.7 Tok(b, p, w) ^ !Good(w) => Any(b)
     EXIST p (In(b, p, "title")) => Any(b).
     -0.4 EXIST p (In(b, p, "title") ^ In(b, p, f))
