@@ -639,7 +639,7 @@ API: Mapping[str, tuple[str, tuple[str, ...]]] = {
             *baselines.__all__,
         ),
     ),
-    "results": ("Results", ("Prediction", "Marginals", "SoftPrediction", "HingeOptions", "RuleQuality", "Diagnosis", "Audit", "Split", "Table")),
+    "results": ("Results", ("Prediction", "Marginals", "SoftPrediction", "HingeOptions", "RuleQuality", "Diagnosis", "Audit", "Split", "Table", "CompiledScorer", "ScoredExamples", "load_scorer")),
     "evaluation": (
         "Evaluation",
         (

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sqlrl.database.learner_choice import choose_learner
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
+    from sqlrl.database.scorer import CompiledScorer, ScoredExamples, load_scorer
     from sqlrl.database.soft_data import SoftData
     from sqlrl.database.soft_predictions import SoftPrediction
     from sqlrl.database.subgraph_views import parse_subgraphs, read_subgraphs
@@ -112,6 +113,8 @@ _HOMES = {
     "RankingScores": "sqlrl.evaluate",
     "RuleQuality": "sqlrl.structure.diagnosis.quality",
     "Resolwe": "sqlrl.structure.resolwe.estimator",
+    "ScoredExamples": "sqlrl.database.scorer",
+    "CompiledScorer": "sqlrl.database.scorer",
     "Scores": "sqlrl.evaluate",
     "ServerFiles": "sqlrl.catalog.server_files",
     "SoftModel": "sqlrl.logic.psl",
@@ -135,6 +138,7 @@ _HOMES = {
     "connect": "sqlrl.database.database",
     "k_fold": "sqlrl.evaluate",
     "leave_one_group_out": "sqlrl.evaluate",
+    "load_scorer": "sqlrl.database.scorer",
     "models_equal": "sqlrl.logic.files",
     "parse_bias": "sqlrl.logic.bias_parser",
     "parse_grammar": "sqlrl.logic.grammar_parser",
@@ -171,6 +175,7 @@ __all__ = [
     "ArithmeticRule",
     "Audit",
     "Bias",
+    "CompiledScorer",
     "ConstrainedTraining",
     "Database",
     "Diagnosis",
@@ -194,6 +199,7 @@ __all__ = [
     "Roles",
     "RuleQuality",
     "SQLOptions",
+    "ScoredExamples",
     "Scores",
     "ServerFiles",
     "SoftData",
@@ -219,6 +225,7 @@ __all__ = [
     "connect",
     "k_fold",
     "leave_one_group_out",
+    "load_scorer",
     "models_equal",
     "parse_bias",
     "parse_grammar",

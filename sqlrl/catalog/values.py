@@ -22,8 +22,6 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from sqlrl.catalog.dictionary import numeric_name
-
 _EXACT = {"FLOAT": 2**24 - 1, "DOUBLE": 2**53 - 1}
 """Up to these every integer is a float of its own."""
 
@@ -63,6 +61,9 @@ def _float(value: exp.Expr, kind: str, text: exp.Expr) -> exp.Expr:
 
 
 def _decimal(value: exp.Expr, text: exp.Expr) -> exp.Expr:
+    # A compiled scorer, which has texts of Python's values alone, is loaded without the database.
+    from sqlrl.catalog.dictionary import numeric_name
+
     # By its digits alone: a type may have no room for a whole number.
     digits = _call("rtrim", _call("rtrim", text, "0"), ".")
     # Where no digit stands before the point, DuckDB writes `.5`.

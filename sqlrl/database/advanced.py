@@ -23,6 +23,7 @@ from sqlrl.training.session import Query, Session
 
 if TYPE_CHECKING:
     from sqlrl.database.explanations import Explanations
+    from sqlrl.database.scorer import CompiledScorer
     from sqlrl.ground.network import Network
     from sqlrl.ground.program import Program
 
@@ -151,6 +152,18 @@ class Advanced:
         held = self.session.program(model, roles=roles or NONE, planned=True)
         with self.session.verb(), working, held as program:
             return Explanations(explain(program))
+
+    def compile(self, model: Model, *, roles: Roles | None = None) -> CompiledScorer:
+        """Compile a model to a scorer; `Model.compile` explains it."""
+        from sqlrl.database.scorer import CompiledScorer
+        from sqlrl.ground.array_compile import compile_arrays
+
+        Query(model, roles=roles or NONE).check(weighted=True)
+        working = self.console.progress("compiling")
+        # Atoms of helper predicates are those of the examples: of the data they are only planned.
+        held = self.session.program(model, roles=roles or NONE, planned=True)
+        with self.session.verb(), working, held as program:
+            return CompiledScorer(*compile_arrays(program))
 
     def example_ids(self, examples: Any = None) -> npt.NDArray[np.int64]:
         """Return the ids of examples, in the order given, or in that of the data; CatalogError if there is no example of a name, or a name occurs twice."""

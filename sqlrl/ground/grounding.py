@@ -83,24 +83,29 @@ def assemble(
     pieces: Sequence[GroundRows | TiedTable],
     evidence: npt.NDArray[np.object_],
     *,
+    total: npt.NDArray[np.object_] | None = None,
     views: bool = False,
 ) -> Network:
-    """Put unit clauses into a matrix, longer rows in order of clauses; `evidence` has violated groundings without a row."""
-    return assembled(extent.program, atoms, pieces, evidence, groundings(extent), views=views)
+    """Put the ground clauses of a program into a network; `evidence` has violated groundings without a row, `total` the groundings if they are counted."""
+    program = extent.program
+    number = groundings(extent) if total is None else total
+    network = assembled(atoms, pieces, evidence, number, program.signs(), program.hard(), views=views)
+    check_sizes(program, network.open)
+    return network
 
 
 def assembled(
-    program: Program,
     atoms: Atoms,
     pieces: Sequence[GroundRows | TiedTable],
     evidence: npt.NDArray[np.object_],
     total: npt.NDArray[np.object_],
+    sign: IntArray,
+    hard: BoolArray,
     *,
     views: bool = False,
 ) -> Network:
-    """Do what `assemble` does where the groundings of clauses are counted: `total`, shape (m,)."""
-    n, m = len(atoms.ids), program.clause_count
-    sign, hard = program.signs(), program.hard()
+    """Put unit clauses into a matrix, longer rows in order of clauses; the other arrays are by clause, shape (m,)."""
+    n, m = len(atoms.ids), len(sign)
     opened, unit_parts = np.full(m, 0, dtype=object), []
     row_parts: list[GroundRows | TiedTable] = []
     for rows in pieces:
@@ -114,7 +119,6 @@ def assembled(
         add_per_clause(opened, longer)
         unit_parts.append(unit)
         row_parts.append(longer)
-    check_sizes(program, opened)
     units, positive_units, hard_units = _units(unit_parts, sign, hard, n)
     decided = np.flatnonzero(atoms.decided)
     forced = np.stack([np.full(len(decided), -1), -(decided + 1)], axis=1)
@@ -273,7 +277,7 @@ def check_evidence(extent: Extent, violated: Counts) -> None:
             text = _violated_text(extent, use, clause)
             if text is not None:
                 raise InfeasibleError(_message(text, f"violates this hard clause in {counted(found, 'grounding')}"))
-    for use, problem in block_clauses(program):
+    for use, problem in block_shapes(program):
         text = _violated_text(extent, use, None)
         if text is not None:
             raise InfeasibleError(_message(text, problem))
@@ -292,18 +296,18 @@ def _may_be_empty(program: Program, rule: BlockRule) -> bool:
     return rule.exact and any(kind.local or not kind.size for kind in types)
 
 
-def block_clauses(program: Program) -> Iterator[tuple[ShapeUse, str]]:
+def block_shapes(program: Program) -> Iterator[tuple[ShapeUse, str]]:
     """Yield what blocks say, as clauses that evidence can violate, and what it does to the block then."""
     for rule in program.blocks:
         info = program.layout.predicates[rule.predicate]
         # Evidence may make two atoms of a block true, or all atoms of a block of which one must be true false.
         if info.has_given or _may_be_empty(program, rule):
-            for clause, problem in _block_clauses(info, rule):
+            for clause, problem in block_clauses(info, rule):
                 shape = in_given_order(clause, program.layout.type_of, program.layout.example_type).shape
                 yield ShapeUse(bind(shape, program.layout)), problem
 
 
-def _block_clauses(info: PredicateInfo, rule: BlockRule) -> Iterator[tuple[Clause, str]]:
+def block_clauses(info: PredicateInfo, rule: BlockRule) -> Iterator[tuple[Clause, str]]:
     """Yield what a block says as clauses: no two atoms are true, and, if exactly one is, one is."""
     kept = [(f"x{i}", kind) for i, kind in enumerate(info.types)]
     twins = [(f"y{i}" if i in rule.positions else name, kind) for i, (name, kind) in enumerate(kept)]

@@ -276,7 +276,7 @@ class HelperTables:
         group = instance.shape.exists[0]
         parameters = self._constants(instance)
         witnesses = Conjunction.of(group, slots)
-        literals, equal = _narrowing(bound, slots, group)
+        literals, equal = narrowing(bound, slots, group)
         mentioned = {slot for x in literals for _, slot in bound.columns(x)}
         possible = Conjunction(slots, literals, equal, [slot for slot in witnesses.inside if slot in mentioned])
         rows = holding(bound, possible, POSSIBLE, parameters=parameters, prefix="r")
@@ -333,7 +333,7 @@ def witness_definition(helper: Helper) -> tuple[str, Variables, ExistsLiteral]:
     return f"{helper.name} witness", variables, ExistsLiteral((), definition.conjunction)
 
 
-def _narrowing(
+def narrowing(
     bound: BoundShape, slots: Sequence[Slot], group: ShapeExists
 ) -> tuple[list[ShapeLiteral], list[ShapeEquality]]:
     """Return the parts of a definition that limit, in any world, the values of `slots` for which it can be true."""

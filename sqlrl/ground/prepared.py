@@ -25,7 +25,7 @@ from sqlrl.ground.atoms import AtomColumns, assembled_atoms, atoms_query, open_p
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.counts import Counts, GroundingCount, grounding_counts, grounding_totals
 from sqlrl.ground.features import MANY_SHAPES
-from sqlrl.ground.grounding import assembled, block_clauses
+from sqlrl.ground.grounding import assemble, block_shapes
 from sqlrl.ground.memory import memory_budget, most_entries, open_width
 from sqlrl.ground.network import IntArray, Network, TiedTable
 from sqlrl.ground.pipeline import Pipeline, ShapePlan
@@ -176,7 +176,7 @@ class PreparedProgram:
 
             columns = ("n", "clause") if use.parameters is not None else ("n",)
             yield Part(count_violated(use.bound, OBSERVED, self._some), columns), add
-        for use, _ in block_clauses(self.program):
+        for use, _ in block_shapes(self.program):
             wrong = subquery(evidence_violations(use.bound, self._some), "w")
             yield Part(exp.select(named(star_count(), "n")).from_(wrong), ("n",)), lambda _, rows: not rows[0][0]
 
@@ -278,7 +278,7 @@ class PreparedProgram:
                 tied = ground_tied(extent, atoms, pipeline, shape.tied, shape.single)
             pieces += pipeline.rows(shape.each) if tied is None else [tied]
         total = grounding_totals(program, [*self._known, *numbers.counted])
-        network = assembled(program, atoms, pieces, numbers.evidence, total, views=True)
+        network = assemble(extent, atoms, pieces, numbers.evidence, total=total, views=True)
         if (network.hard & (network.evidence_violated > 0)).any():
             return None
         unseen = Unseen(len(numbers.combinations), len(numbers.touched)) if self._listed else None

@@ -357,7 +357,7 @@ def read_batch(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex, cl
             codes.sort(axis=1)
         return GroundRows(clauses, to_literals(codes.ravel()), repeated(width, size), multiplicity)
     owner, codes = _ragged(batch, plan, index)
-    return _distinct(clauses, multiplicity, owner, codes)
+    return distinct_literals(clauses, multiplicity, owner, codes)
 
 
 def _ragged(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex) -> tuple[IntArray, IntArray]:
@@ -377,7 +377,7 @@ def _ragged(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex) -> tu
     return np.concatenate(owners), np.concatenate(codes)
 
 
-def _distinct(clauses: IntArray, multiplicity: IntArray, owner: IntArray, codes: IntArray) -> GroundRows:
+def distinct_literals(clauses: IntArray, multiplicity: IntArray, owner: IntArray, codes: IntArray) -> GroundRows:
     """Sort the literals of each row, drop repeated ones, and drop rows that hold an atom and its negation."""
     order = np.lexsort((codes, owner))
     owner, codes = owner[order], codes[order]

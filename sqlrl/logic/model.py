@@ -39,6 +39,13 @@ class _Planner(Protocol[_Plan_co]):
     def plan(self, model: Model, *, roles: Any) -> _Plan_co: ...
 
 
+_Scorer_co = TypeVar("_Scorer_co", covariant=True)
+
+
+class _Compiler(Protocol[_Scorer_co]):
+    def compile(self, model: Model, *, roles: Any) -> _Scorer_co: ...
+
+
 @dataclass(frozen=True)
 class Model(Helpful):
     """Predicates, types and rules.
@@ -110,6 +117,40 @@ class Model(Helpful):
         (1, True)
         """
         return db.advanced.plan(self, roles=roles)
+
+    def compile(self, db: OpenedDatabase[_Compiler[_Scorer_co]], *, roles: Any = None) -> _Scorer_co:
+        r"""Compile the model to a scorer, which predicts examples that are handed over as rows or Arrow tables, without SQL.
+
+        The scorer takes from the database what belongs to all examples: the constants of global types and the facts of predicates that have
+        no argument for the example. Templates without learned clauses get them from the examples, as in `db.predict`.
+
+        Parameters
+        ----------
+        db : Database
+        roles : Roles, optional
+            What predicates are taken for.
+
+        Returns
+        -------
+        CompiledScorer
+
+        Raises
+        ------
+        UnsupportedError
+            A rule is about more than one example, or a predicate or type is none that examples alone can tell.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
+        >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
+        >>> model = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
+        >>> scorer = model.compile(db)
+        >>> scorer.predict({"Word": [("d7", "good"), ("d8", "poor")]}).atoms().to_pylist()
+        [{'example': 'd7', 'doc': 'd7', 'truth': True}]
+        """
+        return db.advanced.compile(self, roles=roles)
 
     def __str__(self) -> str:
         """Return the model in Alchemy's language."""
