@@ -184,7 +184,9 @@ class Inferred(Helpful, ABC):
         query = named_atoms(self.layout, info)
         naming = enough_memory(f"naming the atoms of {info.name}", lambda: counted(len(atoms), "atom"))
         with naming, self.engine.attached(pa.table({"atom": atoms, **columns})) as source:
-            query = query.join(aliased_table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
+            query = query.join(
+                aliased_table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a"))
+            )
             query = query.select(*(column(name, "w") for name in columns)).order_by(column("atom", "a"))
             return self.engine.fetch(query, step=f"name the atoms of {info.name}")
 

@@ -113,7 +113,7 @@ class DuckDBEngine:
         self.folder: Path | None = None
         # Until `limit`, the database has its own limit, and no arrays are made.
         self.memory = Memory(0, given=False, apart=True)
-        self._share = 0
+        self._share = self._left_to_arrays = 0
         # Tables that were made while nobody could see them (None where somebody can), what makes views and then comments, and whether a
         # cursor waits for the comments.
         # Somebody can in a file, which another connection may open at any moment, or another process after this one was killed; and on the user's
@@ -261,7 +261,7 @@ class DuckDBEngine:
     @contextmanager
     def beside(self, arrays: int) -> Iterator[None]:
         """Leave memory to arrays for a while, as `leave` does."""
-        before = self._beside
+        before = self._left_to_arrays
         self.leave(max(before, arrays))
         try:
             yield
@@ -274,6 +274,7 @@ class DuckDBEngine:
 
     def leave(self, arrays: int) -> None:
         """Limit the database to the memory that a given limit leaves beside arrays; EngineError if it holds more, and may not spill it."""
+        self._left_to_arrays = arrays
         if self.memory.apart or self.memory.fixed:
             return
         share = self.memory.share(arrays)

@@ -158,15 +158,9 @@ class Session:
                     )
                     plans = self.plans_of(layout)
                     program = self.kept_program.take(model, roles, layout) if keep else None
-                if program is None:
-                    program = bind_program(
-                        plans,
-                        layout,
-                        _without(model, roles.drop),
-                        known=self.compiled,
-                        limit=limit,
-                        planned=planned,
-                    )
+                    if program is None:
+                        rules = _without(model, roles.drop)
+                        program = bind_program(plans, layout, rules, known=self.compiled, limit=limit, planned=planned)
             done = False
             try:
                 with enough_memory("working with the model", lambda: _size(layout)), self._undisturbed(layout):
