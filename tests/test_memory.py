@@ -140,7 +140,7 @@ def test_the_innermost_stage_is_named_once() -> None:
 
 READERS: dict[str, tuple[str, Callable[[sqlrl.Database, Any], Any]]] = {
     "evaluating": ("sqlrl.database.inferred.read_labels", lambda _, found: found.evaluate()),
-    "naming the atoms of Smokes": ("sqlrl.database.inferred.rows_table", lambda _, found: found.atoms()),
+    "naming the atoms of Smokes": ("sqlrl.database.inferred.named_atoms", lambda _, found: found.atoms()),
     "working with the database": ("sqlrl.database.clusters.clusters", lambda _, found: found.clusters()),
 }
 

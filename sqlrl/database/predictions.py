@@ -31,6 +31,7 @@ from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import adds_up, divided
+from sqlrl.logic.psl import SoftModel
 from sqlrl.solve.counts import counts
 from sqlrl.solve.result import MPEResult, Status, joined
 from sqlrl.training.session import Query, Session, verb
@@ -253,6 +254,8 @@ def prepare(session: Session, asked: Query) -> None:
     """Render the statements of predictions with a model; `Database.prepare` explains it."""
     from sqlrl.ground.prepared import why_not
 
+    if isinstance(asked.model, SoftModel):
+        raise InputError("a soft model has no statements that are rendered once: predict with it as it is.")
     asked.check(weighted=True)
     with session.program(asked.model, roles=asked.roles, keep=True) as program:
         if why := why_not(program):

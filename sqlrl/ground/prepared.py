@@ -18,7 +18,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo
-from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, conjunction, named, star_count, subquery, table
 from sqlrl.errors import OverflowEngineError
 from sqlrl.ground.atoms import AtomColumns, assembled_atoms, atoms_query, open_predicates
@@ -45,6 +44,9 @@ FEW = 64
 """The most examples that are grounded so: of more, the statements of a window take no time to speak of."""
 
 _Read = tuple[PredicateInfo, BlockRule | None, list[AtomColumns]]
+
+MOST_ROWS = 20_000
+"""The most rows of a statement: more are better read as arrays than as tuples of Python."""
 
 Take = Callable[["_Numbers", list[tuple[int, ...]]], bool]
 """Reads the rows of a part into what is known; False if this is for `ground_network`."""
@@ -129,11 +131,19 @@ class PreparedProgram:
         return found
 
     def _text(self, query: exp.Query) -> str:
-        return self._engine.render(query if self._some is None else over_examples(query))
+        few = _few(query)
+        return self._engine.render(few if self._some is None else over_examples(few))
+
+    def _rows(self, text: str, values: Mapping[str, Any] | None, step: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a text of `_text`."""
+        names, rows = self._engine.fetch_rows(text, step=step, values=values)
+        if len(rows) > MOST_ROWS:
+            raise _TooManyRowsError
+        return names, rows
 
     @cached_property
     def _by_name(self) -> str:
-        return self._engine.render(over_names(self._atoms, self.program.layout.examples))
+        return self._engine.render(over_names(self._atoms, self.program.layout.examples, MOST_ROWS + 1))
 
     @cached_property
     def _by_id(self) -> str:
@@ -243,8 +253,10 @@ class PreparedProgram:
 
     def ground(self, chosen: Sequence[str] | IntArray | None, limit: int | None) -> PreparedNetwork | None:
         """Ground examples, by names or ids, None for all; None if that is for `ground_network`."""
-        size = self.program.layout.example_count if chosen is None else len(chosen)
-        if not 0 < size <= FEW:
+        layout = self.program.layout
+        size = layout.example_count if chosen is None else len(chosen)
+        atoms = sum(info.atom_count for info, _ in self._open) * size // max(layout.example_count, 1)
+        if not 0 < size <= FEW or atoms > MOST_ROWS:
             return None
         extent = Extent(self.program, self._some, limit, None if chosen is None else size)
         bounds = [extent.join_bound(use) for use in self._uses]
@@ -253,7 +265,7 @@ class PreparedProgram:
             return None
         try:
             return self._ground(extent, chosen)
-        except OverflowEngineError:
+        except (OverflowEngineError, _TooManyRowsError):
             return None
 
     def _ground(self, extent: Extent, chosen: Sequence[str] | IntArray | None) -> PreparedNetwork | None:
@@ -269,7 +281,7 @@ class PreparedProgram:
         budget = memory_budget(program, len(atoms.ids))
         pipeline = _PreparedPipeline(
             extent, AtomIndex(atoms.ids), numbers.evidence, budget,
-            engine=self._engine, values=values, texts=self._texts,
+            run=self._rows, values=values, texts=self._texts,
         )  # fmt: skip
         pieces: list[GroundRows | TiedTable] = []
         for shape in self._shapes:
@@ -291,7 +303,7 @@ class PreparedProgram:
         if chosen is not None:
             values = {"names": list(chosen)} if ids is None else {"examples": ids.tolist()}
         text = self._by_id if chosen is None or ids is not None else self._by_name
-        _, rows = self._engine.fetch_rows(text, step="read the examples and their query atoms", values=values)
+        _, rows = self._rows(text, values, "read the examples and their query atoms")
         parts: dict[int, list[tuple[Any, ...]]] = {}
         for row in rows:
             parts.setdefault(row[0], []).append(row)
@@ -309,12 +321,21 @@ class PreparedProgram:
         numbers = _Numbers(np.full(self.program.clause_count, 0, dtype=object))
         if not text:
             return numbers
-        _, rows = self._engine.fetch_rows(text, step="count groundings and what is unseen", values=values)
+        _, rows = self._rows(text, values, "count groundings and what is unseen")
         parts: list[list[tuple[int, ...]]] = [[] for _ in takes]
         for row in rows:
             parts[row[0]].append(row[1:])
         fine = [take(numbers, part) for take, part in zip(takes, parts, strict=True)]
         return numbers if all(fine) else None
+
+
+class _TooManyRowsError(Exception):
+    """A statement has more than `MOST_ROWS` rows."""
+
+
+def _few(query: exp.Query) -> exp.Query:
+    """Return `MOST_ROWS` rows of a query, and one more if there are more."""
+    return exp.select("*").from_(subquery(query, "few")).limit(MOST_ROWS + 1)
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], blocks: bool) -> AtomColumns:
@@ -336,13 +357,13 @@ def _columns(rows: Sequence[tuple[Any, ...]], blocks: bool) -> AtomColumns:
 class _PreparedPipeline(Pipeline):
     """Runs texts in place of queries."""
 
-    engine: QueryEngine = field(kw_only=True)
+    run: Callable[[str, Mapping[str, Any] | None, str], tuple[list[str], list[tuple[Any, ...]]]] = field(kw_only=True)
     values: Mapping[str, Any] | None = field(kw_only=True)
     texts: dict[int, str] = field(kw_only=True)  # by identity of the plan
 
     def stream(self, each: ShapePlan) -> Iterator[pa.RecordBatch]:
         """Run the text of a query, all rows at once."""
-        names, rows = self.engine.fetch_rows(self.texts[id(each)], step=f"ground {each.use.shape}", values=self.values)
+        names, rows = self.run(self.texts[id(each)], self.values, f"ground {each.use.shape}")
         if rows:
             kinds = [pa.list_(pa.int64()) if name.startswith("e") else pa.int64() for name in names]
             columns = zip(*rows, strict=True)

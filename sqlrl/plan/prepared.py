@@ -48,8 +48,8 @@ def over_examples(query: exp.Query) -> exp.Query:
     return _first(query, [("examples", exp.select(named(_unnested("examples", "INT[]"), "example")))])
 
 
-def over_names(parts: Sequence[tuple[int, Part]], examples: TableName) -> exp.Query:
-    """Return queries over `EXAMPLES`, fused, where the parameter `$names` has names; part `NAMED` has position and id, NULL for none, of each name."""
+def over_names(parts: Sequence[tuple[int, Part]], examples: TableName, most: int) -> exp.Query:
+    """Return queries over `EXAMPLES`, fused, where the parameter `$names` has names; part `NAMED` has position and id, NULL for none, of each name; no more than `most` rows."""
     place = exp.Anonymous(this="generate_subscripts", expressions=[_parameter("names", "TEXT[]"), integer(1)])
     given = exp.select(named(_unnested("names", "TEXT[]"), "name"), named(place, "position"))
     # The collation of the connection may take two names for one.
@@ -60,7 +60,8 @@ def over_names(parts: Sequence[tuple[int, Part]], examples: TableName) -> exp.Qu
     listed = Part(exp.select(*map(column, _EXAMPLE_COLUMNS)).from_(cte("found")), _EXAMPLE_COLUMNS)
     chosen = exp.select(column("example")).from_(cte("found"))
     steps = [("given", given), ("found", found), ("examples", chosen)]
-    return _first(fused([(NAMED, listed), *parts]), steps)
+    rows = exp.select("*").from_(subquery(fused([(NAMED, listed), *parts]), "few")).limit(most)
+    return _first(rows, steps)
 
 
 def _parameter(name: str, kind: str) -> exp.Cast:

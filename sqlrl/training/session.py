@@ -149,7 +149,9 @@ class Session:
         # It is at work until it is closed, whatever runs meanwhile.
         with self.engine.turn:
             with Stage("holding the model against the data"):
-                program = self.kept_program.again(model, roles, self._described) if keep else None
+                # A server may have lost its tables, which `plans_of` looks at.
+                again = keep and self.plans is self.engine
+                program = self.kept_program.again(model, roles, self._described) if again else None
                 if program is not None:
                     layout = program.public_layout
                 else:

@@ -116,7 +116,7 @@ def _mentioned() -> Iterator[tuple[str, Mention]]:
 
 PYTHON_ALONE = {
     *("among", "closure", "confidence", "dictionary", "options", "predicates", "shown", "symmetric", "targets", "task", "temp_directory"),
-    *("threads", "semantics", "largest_range", "flips", "tries", "tabu", "excursion", "keep_steps", "distrust", "callback"),
+    *("threads", "semantics", "largest_range", "flips", "tries", "tabu", "excursion", "keep_steps", "distrust", "callback", "prepared"),
 }  # fmt: skip
 """Parameters that the command line does not have."""
 

@@ -80,6 +80,7 @@ VERBS: dict[str, Verb] = {
     "load": lambda db, kept, path: db.load(kept.closed, [(*kept.row, 0.5) if kept.soft else kept.row], mode="append"),
     "models": lambda db, kept, path: [model.name for model in db.models.values()] if hasattr(db.models, "values") else str(db.models),
     "predict": lambda db, kept, path: db.predict(kept.model(), keep=True),
+    "prepare": lambda db, kept, path: db.prepare(kept.model()),
     "probabilities": lambda db, kept, path: db.probabilities(kept.model()),
     "refresh": lambda db, kept, path: db.refresh(),
     "run": lambda db, kept, path: db.run("SELECT count(*) FROM sqlrl.run; SHOW TABLES;"),
