@@ -157,8 +157,7 @@ class Catalog:
 
         def bind() -> Layout:
             with self.store.binding():
-                # A change is seen as far as that takes no reading: size and time of files, the number of rows of tables.
-                changes.check_sources(self.store)
+                self.check_sources()
                 # A soft model reads the values of facts, and a fact without one as 1; it has the types of the data (`typed`).
                 held = declarations(typed(self.store, model)) if isinstance(model, SoftModel) else model
                 # In training a target of which nothing was loaded is false everywhere. Constants that rules name and the data lack are further
@@ -175,6 +174,10 @@ class Catalog:
                 logger.info("binding again after %.2f seconds: %s", pause, error)
                 time.sleep(pause)
         return bind()
+
+    def check_sources(self) -> None:
+        """Refuse sources that changed, as far as that takes no reading: by size and time of files, and the number of rows of tables."""
+        changes.check_sources(self.store)
 
     def typed(self, model: SoftModel) -> SoftModel:
         """Return a soft model with the types of the data, or of an argument that shares a variable of a rule where the data have none."""

@@ -181,9 +181,9 @@ class Inferred(Helpful, ABC):
         """Return values of atoms with the names of those of one predicate: `example`, the arguments, `columns`; ordered by atom."""
         self.check_current()
         info = self.chosen(predicate)
-        query = named_atoms(self.layout, info)
         naming = enough_memory(f"naming the atoms of {info.name}", lambda: counted(len(atoms), "atom"))
         with naming, self.engine.attached(pa.table({"atom": atoms, **columns})) as source:
+            query = named_atoms(self.layout, info)
             query = query.join(
                 aliased_table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a"))
             )

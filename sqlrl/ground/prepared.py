@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,10 @@ _Read = tuple[PredicateInfo, BlockRule | None, list[AtomColumns]]
 MOST_ROWS = 20_000
 """The most rows of a statement: more are better read as arrays than as tuples of Python."""
 
-Take = Callable[["_Numbers", list[tuple[int, ...]]], bool]
+_Row = tuple[tuple[int, ...], tuple[list[int], ...]]
+"""Numbers, and lists of them, those that are NULL left out."""
+
+Take = Callable[["_Numbers", list[_Row]], bool]
 """Reads the rows of a part into what is known; False if this is for `ground_network`."""
 
 
@@ -151,11 +155,11 @@ class PreparedProgram:
         return self._text(fused([*([(NAMED, every)] if self._some is None else []), *self._atoms]))
 
     @cached_property
-    def _numbers(self) -> tuple[list[Take], str]:
-        """What reads each part of the numbers, and the text of their statement; empty if there is none."""
+    def _numbers(self) -> tuple[list[tuple[Part, Take]], str]:
+        """The parts of the numbers, what reads each, and the text of their statement; empty if there is none."""
         parts = [*self._totals(), *self._evidence(), *self._templates()]
         text = self._text(fused(list(enumerate(p for p, _ in parts)))) if parts else ""
-        return [take for _, take in parts], text
+        return parts, text
 
     def _totals(self) -> Iterator[tuple[Part, Take]]:
         """Plan the groundings of each clause."""
@@ -164,9 +168,9 @@ class PreparedProgram:
                 self._known.append((each, [(0, each.number)]))
                 continue
 
-            def take(numbers: _Numbers, rows: list[tuple[int, ...]], each: GroundingCount = each) -> bool:
+            def take(numbers: _Numbers, rows: list[_Row], each: GroundingCount = each) -> bool:
                 """Note the groundings of each clause, or of all."""
-                numbers.counted.append((each, [(row[1] if each.apart else 0, row[0] or 0) for row in rows]))
+                numbers.counted.append((each, [(row[1] if each.apart else 0, row[0] or 0) for row, _ in rows]))
                 return True
 
             yield Part(each.query, ("n", "clause") if each.apart else ("n",)), take
@@ -177,9 +181,9 @@ class PreparedProgram:
             if use.bound.is_open:
                 continue
 
-            def add(numbers: _Numbers, rows: list[tuple[int, ...]], use: ShapeUse = use) -> bool:
+            def add(numbers: _Numbers, rows: list[_Row], use: ShapeUse = use) -> bool:
                 """Add violated groundings."""
-                for row in rows:
+                for row, _ in rows:
                     for clause in (row[1],) if use.parameters is not None else use.clauses:
                         numbers.evidence[clause] += row[0] or 0
                 return True
@@ -188,7 +192,7 @@ class PreparedProgram:
             yield Part(count_violated(use.bound, OBSERVED, self._some), columns), add
         for use, _ in block_shapes(self.program):
             wrong = subquery(evidence_violations(use.bound, self._some), "w")
-            yield Part(exp.select(named(star_count(), "n")).from_(wrong), ("n",)), lambda _, rows: not rows[0][0]
+            yield Part(exp.select(named(star_count(), "n")).from_(wrong), ("n",)), lambda _, rows: not rows[0][0][0]
 
     def _templates(self) -> Iterator[tuple[Part, Take]]:
         """Plan the combinations of template constants that have no clause, and the atoms that they touch."""
@@ -209,25 +213,19 @@ class PreparedProgram:
             if None in plans or any(self._has_helper(instance.shape.literals) for instance in bound.instances):
                 self._listed = False
                 return
-            for query, atoms in filter(None, plans):
-                names = [f"plus{k}" for k in range(len(plus))] + [f"l{k}" for k in range(atoms)]
+            for query, atoms, lists in filter(None, plans):
+                names = (*(f"plus{k}" for k in range(len(plus))), *(f"l{k}" for k in range(atoms)))
 
-                def take(
-                    numbers: _Numbers,
-                    rows: list[tuple[int, ...]],
-                    i: int = i,
-                    size: int = len(plus),
-                    end: int = len(names),
-                ) -> bool:
+                def take(numbers: _Numbers, rows: list[_Row], i: int = i, size: int = len(plus)) -> bool:
                     """Note the combinations that some query atom has, and these atoms."""
-                    for row in rows:
-                        atoms = set(row[size:end]) - {0}
+                    for values, found in rows:
+                        atoms = {*values[size:], *chain.from_iterable(found)} - {0}
                         if atoms:
-                            numbers.combinations.add((i, *row[:size]))
+                            numbers.combinations.add((i, *values[:size]))
                             numbers.touched |= atoms
                     return True
 
-                yield Part(query, tuple(names)), take
+                yield Part(query, names, tuple(f"e{k}" for k in range(lists))), take
 
     def _is_complete(self, template: int) -> bool:
         """Whether a template has a clause for every combination of constants of its types."""
@@ -317,15 +315,18 @@ class PreparedProgram:
 
     def _count(self, values: Mapping[str, Any] | None) -> _Numbers | None:
         """Run the statement of numbers; None if one of them is for `ground_network` to say."""
-        takes, text = self._numbers
+        parts, text = self._numbers
         numbers = _Numbers(np.full(self.program.clause_count, 0, dtype=object))
         if not text:
             return numbers
         _, rows = self._rows(text, values, "count groundings and what is unseen")
-        parts: list[list[tuple[int, ...]]] = [[] for _ in takes]
-        for row in rows:
-            parts[row[0]].append(row[1:])
-        fine = [take(numbers, part) for take, part in zip(takes, parts, strict=True)]
+        found: list[list[_Row]] = [[] for _ in parts]
+        width = max(len(part.columns) for part, _ in parts)
+        for number, *row in rows:
+            part, _ = parts[number]
+            lists = tuple(x for x in row[width:] if x is not None)
+            found[number].append((tuple(row[: len(part.columns)]), lists))
+        fine = [take(numbers, each) for (_, take), each in zip(parts, found, strict=True)]
         return numbers if all(fine) else None
 
 

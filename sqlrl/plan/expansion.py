@@ -16,7 +16,7 @@ from sqlrl.plan.count_plan import CountPlan
 from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.disjunct_factors import factor_of, true_tuples
 from sqlrl.plan.disjuncts import negative_literals, renamed
-from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals, witness_lists
+from sqlrl.plan.grounding import clause_body, exclude_tautologies, list_columns, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape, bind
@@ -66,11 +66,11 @@ def unlisted(
     plus: tuple[str, ...],
     constants: TableName | None,
     examples: TableName | None,
-) -> tuple[exp.Select, int] | None:
-    """Plan the ground clauses of combinations that `known`, with columns as of `expand`, does not list: `plus0, ...`, `l0, ...`, and how many `l`."""
-    # 0 stands for a literal that the evidence makes false. None where a clause does not mention all `+` variables, or has a quantifier.
-    shape, mentioned = instance.shape, {x.name for x in instance.arguments if isinstance(x, Variable)}
-    if mentioned != set(plus) or shape.exists:
+) -> tuple[exp.Select, int, int] | None:
+    """Plan the ground clauses of combinations that `known`, with columns as of `expand`, does not list; return how many `l` and `e` columns there are."""
+    # Columns are `plus0, ...`; `l0, ...`, atoms, 0 for a literal that the evidence makes false; `e0, ...`, lists of open witnesses, NULL for
+    # none. None where a clause does not mention all `+` variables: the others range over their types.
+    if {x.name for x in instance.arguments if isinstance(x, Variable)} != set(plus):
         return None
     opening = _Opening.of(instance, layout, constants, examples)
     body, places = opening.body, opening.places
@@ -80,7 +80,8 @@ def unlisted(
         named(exp.Coalesce(this=column("atom", alias), expressions=[integer(0)]), f"l{i}")
         for i, alias in enumerate(opening.aliases)
     ]
-    return body.select([*columns, *atoms]).distinct(), len(atoms)
+    witnesses, _ = list_columns(witness_lists(opening.bound, body, examples))
+    return body.select([*columns, *atoms, *witnesses]).distinct(), len(atoms), len(witnesses)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,16 +25,19 @@ class Part:
 
     query: exp.Query
     columns: tuple[str, ...]
+    lists: tuple[str, ...] = ()  # columns with lists of numbers
 
 
 def fused(parts: Sequence[tuple[int, Part]]) -> exp.Query:
-    """Return the rows of some queries as one: `part`, the number of the query, and its columns `c0, c1, ...`, filled up with NULL."""
-    width = max(len(part.columns) for _, part in parts)
+    """Return the rows of some queries as one: `part`, the number of the query, its `columns` and its `lists`, either filled up with NULL."""
+    width, lists = (max(len(x) for x in found) for found in zip(*((p.columns, p.lists) for _, p in parts), strict=True))
     found = []
     for i, (number, part) in enumerate(parts):
         alias = f"q{i}"
         columns: list[exp.Expr] = [column(name, alias) for name in part.columns]
         columns += [exp.null() for _ in range(width - len(columns))]
+        columns += [column(name, alias) for name in part.lists]
+        columns += [exp.null() for _ in range(width + lists - len(columns))]
         found.append(
             exp.select(named(integer(number), "part"), *(named(each, f"c{j}") for j, each in enumerate(columns))).from_(
                 subquery(part.query, alias)

@@ -153,6 +153,7 @@ class Session:
                 again = keep and self.plans is self.engine
                 program = self.kept_program.again(model, roles, self._described) if again else None
                 if program is not None:
+                    self.catalog.check_sources()
                     layout = program.public_layout
                 else:
                     layout = self.layout(
