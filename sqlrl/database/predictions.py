@@ -254,7 +254,8 @@ def prepare(session: Session, asked: Query) -> None:
     """Render the statements of predictions with a model; `Database.prepare` explains it."""
     from sqlrl.ground.prepared import why_not
 
-    if isinstance(asked.model, SoftModel):
+    given: object = asked.model
+    if isinstance(given, SoftModel):
         raise InputError("a soft model has no statements that are rendered once: predict with it as it is.")
     asked.check(weighted=True)
     with session.program(asked.model, roles=asked.roles, keep=True) as program:
