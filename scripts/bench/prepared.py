@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -110,7 +111,7 @@ def main() -> None:
         rows: list[dict[str, object]] = []
         for system, predict in systems.items():
             taken = one_by_one(test, predict, rounds)
-            count = statements(lambda predict=predict: predict(test[0])) if system != "crfsuite" else 0
+            count = statements(partial(predict, test[0])) if system != "crfsuite" else 0
             rows.append(
                 {"system": system, "statements": count, "median_ms": round(float(np.median(taken)), 4),
                  "p99_ms": round(float(np.quantile(taken, 0.99)), 4), "predictions": len(taken)}
