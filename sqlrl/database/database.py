@@ -1089,8 +1089,8 @@ class Database(Helpful):
         --------
         >>> import sqlrl
         >>> db = sqlrl.connect()
-        >>> db.load("Rainy", [("May 1",), ("May 3",)], example="day")
-        >>> db.load("Indoors", [("May 1",)], target=True)
+        >>> db.load("Rainy", [("May 1",), ("May 3",)], types=["day"], example="day")
+        >>> db.load("Indoors", [("May 1",)], types=["day"], target=True)
         >>> model = sqlrl.parse_mln("Rainy(day)\nIndoors(day)\n1 Rainy(d) => Indoors(d)")
         >>> db.prepare(model)
         >>> db.predict(model, examples=["May 3"]).table()["day"]

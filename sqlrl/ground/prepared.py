@@ -39,6 +39,7 @@ from sqlrl.plan.expansion import unlisted
 from sqlrl.plan.grounding import ground
 from sqlrl.plan.named_clauses import evidence_violations
 from sqlrl.plan.prepared import EXAMPLES, NAMED, Part, fused, over_examples, over_names
+from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED
 
 FEW = 64
@@ -201,16 +202,18 @@ class PreparedProgram:
             if bound.expansions is None or bound.expansions.found or not bound.instances:
                 continue
             plus = bound.feature.plus
-            if self._is_complete(i):
+            # What the evidence decides of a clause without an open literal leaves no combination open.
+            instances = [x for x in bound.instances if bind(x.shape, program.layout).is_open]
+            if self._is_complete(i) or not instances:
                 continue
             plans = [
                 unlisted(
                     instance, program.layout, program.expansions[i], plus=plus,
                     constants=program.constants.single_row(instance), examples=self._some,
                 )
-                for instance in bound.instances
+                for instance in instances
             ]  # fmt: skip
-            if None in plans or any(self._has_helper(instance.shape.literals) for instance in bound.instances):
+            if None in plans or any(self._has_helper(instance.shape.literals) for instance in instances):
                 self._listed = False
                 return
             for query, atoms, lists in filter(None, plans):
