@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 import sqlrl
 from sqlrl import markup
 from sqlrl.deprecated import old_parameters
+from sqlrl.ground.network import TiedRows
 from sqlrl.report.charts import Plots
 from tests.offered import OFFERED
 
@@ -254,6 +255,15 @@ def learned(folder: Path, *, few: bool = False) -> Iterator[object]:
     score = sqlrl.parse_mln(
         'Word(doc, word)\nLiked(doc)\n1.5 Word(d, "<b>") => Liked(d)\n2 Liked(d) ^ Liked(e) => d = e', query=["Liked"]
     )
+    scorer = fit.model.compile(db)
+    yield from (scorer, scorer.predict({"Word": [(NAMES[0], SCRIPT)]}))
+    chain = sqlrl.connect()
+    chain.load("Next", [("p", "q"), ("q", "r")], types=["place", "place"])
+    chain.load("Tag", [(place, SCRIPT) for place in "pqr"] + [("p", "b")], types=["place", "tag"], target=True)
+    tied = sqlrl.parse_mln("Next(place, place)\nTag(place, tag!)\nNext(p, q) ^ Tag(p, +f) => Tag(q, +g)")
+    rows = chain.advanced.ground(tied).rows
+    assert isinstance(rows, TiedRows)
+    yield from (rows, *rows.tied)
     yield words.export(score, format="sql", options=sqlrl.SQLOptions(tables={"Word": "words"}, partial=True))
     yield model.rules + score.rules
 

@@ -168,7 +168,9 @@ class CompiledScorer(Helpful):
         return f"CompiledScorer of {names}: {counted(len(program.weights), 'clause')}"
 
     def _repr_html_(self) -> str:
-        return markup.paragraph(repr(self))
+        program = self.program
+        names = ", ".join(x.name for x in program.layout.open_predicates() if x.name in program.columns)
+        return markup.pairs([("predicts", names), ("clauses", f"{len(program.weights):,}")])
 
 
 def load_scorer(path: str | Path) -> CompiledScorer:
@@ -236,7 +238,8 @@ class ScoredExamples(Helpful):
         return f"ScoredExamples: {int(self.world[:real].sum()):,} of {counted(real, 'query atom')} true"
 
     def _repr_html_(self) -> str:
-        return markup.paragraph(repr(self))
+        real = sum(rows.atoms.size for rows in self._grounded.atoms.values())
+        return markup.pairs([("query atoms", f"{real:,}"), ("true", f"{int(self.world[:real].sum()):,}")])
 
     @cached_property
     def result(self) -> MPEResult:

@@ -6,6 +6,7 @@ one example, update the weights, next) can live in one compiled function.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -201,12 +202,16 @@ class ForestProgram:
 
     def pair_magnitude(self, size: FloatArray) -> float:
         """Return a bound on what the pair entries of all edges add, in absolute values, if clauses add up to `size`, shape (m,)."""
-        cells = np.asarray(abs(self.pairs) @ size, dtype=np.float64)
-        start, shared = self.arrays.pair_start, np.flatnonzero(self.uses > 1)
+        alone = np.repeat(self.entry_uses == 1, np.diff(self.pairs.indptr))
+        # Integers by clause, and a sum that is rounded once: no order of edges or tables is in it.
+        once = np.bincount(self.pairs.indices[alone], weights=np.abs(self.pairs.data[alone]), minlength=len(size))
+        shared = np.flatnonzero(self.uses > 1)
+        if not len(shared):
+            return float(once @ size)
         # Of a table that many edges have one entry counts for each of them.
-        found = float(cells[self.entry_uses == 1].sum())
+        cells, start = np.asarray(abs(self.pairs) @ size, dtype=np.float64), self.arrays.pair_start
         most = [float(cells[start[t] : start[t + 1]].max(initial=0.0)) for t in shared.tolist()]
-        return found + float(self.uses[shared] @ np.array(most, dtype=np.float64))
+        return float(once @ size) + math.fsum((self.uses[shared] * np.array(most)).tolist())
 
     def solve(self, theta_unary: FloatArray, theta_pair: FloatArray, world: BoolArray) -> int:
         """Write the most probable states of all forest components into `world`; return -1, or a variable whose component has no world."""
