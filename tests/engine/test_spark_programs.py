@@ -22,6 +22,7 @@ from sqlrl.errors import InfeasibleError, ModelError, UnsupportedError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.counts import count_differences, groundings, true_counts
 from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.network import Network
 from sqlrl.ground.oracle import ProgramOracle
 from sqlrl.ground.program import Extent
 from sqlrl.plan.truth_values import World
@@ -53,7 +54,7 @@ def found(engine: QueryEngine, layout: Layout, case: Case, seed: int) -> dict[st
         program.expand()
         extent = Extent(program)
         network = ground_network(extent)
-        answers = {each.name: plain(getattr(network, each.name)) for each in fields(network)}
+        answers = arrays_of(network)
         answers["features"] = program.feature_of
         answers["groundings"] = groundings(extent).tolist()
         generator = np.random.default_rng(seed)
@@ -69,9 +70,16 @@ def found(engine: QueryEngine, layout: Layout, case: Case, seed: int) -> dict[st
         wanted = generator.integers(-1, 2, len(network.clauses)).astype(np.int8)
         for name in ("unsatisfied", "among"):
             part = getattr(oracle, name)(world, wanted)
-            answers |= {f"{name} {each.name}": plain(getattr(part, each.name)) for each in fields(part)}
+            answers |= {f"{name} {field}": values for field, values in arrays_of(part).items()}
         answers["unmet"] = oracle.unmet(world, wanted, oracle.sizes)
         return answers
+
+
+def arrays_of(network: Network) -> dict[str, object]:
+    """All that a network holds, its ground clauses row by row."""
+    named = {each.name: getattr(network, each.name) for each in fields(network) if each.name != "rows"}
+    listed = {name: getattr(network, name) for name in ("indptr", "literals", "row_clause", "multiplicity")}
+    return {name: plain(values) for name, values in (named | listed).items()}
 
 
 def compare(spark: Spark, case: Case, seed: int) -> None:
