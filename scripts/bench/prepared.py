@@ -87,7 +87,7 @@ def crfsuite_tagger(folder: Path, learned: set[str], work: Path) -> Callable[[st
 def main() -> None:
     """Print the table."""
     options = read_options(
-        "Predictions of one example at a time, with statements rendered once and anew, beside crfsuite."
+        "Predictions of one example at a time, with statements rendered once and anew, beside crfsuite.", needs=None
     )
     rounds = 1 if options.quick else ROUNDS
     with TemporaryDirectory() as directory:
