@@ -980,7 +980,7 @@ class Database(Helpful):
             Find how much the score of the best world falls when each atom must have the other value, where elimination can
             (`atoms(every=True)` has it); not by "cutting-plane", which grounds too little for that.
         prepared : bool, optional
-            Whether up to 64 examples are grounded by statements that were rendered once: by default from the second prediction with one
+            Whether up to 64 examples, a list of names, are grounded by statements that were rendered once: by default from the second prediction with one
             `Model` object on, as long as the data stay as they are; with True from the first on (`prepare`), with False never. The
             world is the same.
         keep : bool

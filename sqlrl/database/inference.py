@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -138,8 +138,7 @@ def inference(
     *,
     beside: Collection[str] = (),  # tables that are written meanwhile
     listed: bool = True,  # every ground clause is listed, so that the limit holds for helper atoms
-    preparation: Preparation
-    | None = None,  # whether the network of a few examples may come from statements that are rendered once
+    preparation: Preparation | None = None,  # whether statements that are rendered once may ground a few examples
 ) -> Iterator[InferenceTask]:
     """Bind a model with weights to some examples; what could not be written or kept is refused before any work."""
     asked.check(weighted=True)
@@ -175,19 +174,18 @@ def _prepared_task(
     preparation: Preparation,
 ) -> InferenceTask | None:
     """Ground the examples by statements that are rendered once; None where they are to be grounded as always."""
-    whole = asked.examples is None
+    chosen, whole = asked.examples, asked.examples is None
+    # What is no list of names takes statements of its own to read, and some of it can be read once.
+    if not whole and not (isinstance(chosen, list | tuple) and chosen and all(type(name) is str for name in chosen)):
+        return None
     prepared = session.kept_program.prepared(program, whole=whole, asked=bool(preparation.asked))
     if prepared is None:
         if preparation.asked and (why := why_not(program)):
             raise unprepared(why)
         return None
     layout = program.public_layout
-    names = destination.names(layout)
-    _check_distinct(names)
-    if names:
-        session.engine.check_free(names, replace=destination.replace)
-    chosen = None if whole else _named(session, asked.examples)
-    size = layout.example_count if chosen is None else len(chosen)
+    _check_free(session, destination, layout)
+    size = layout.example_count if whole else len(chosen)
     extent = Extent(program, None if whole else EXAMPLES, asked.limit, None if whole else size)
     ready = prepared.ground(chosen, asked.limit) if preparation.fits(extent) else None
     if ready is None:
@@ -204,12 +202,12 @@ def unprepared(why: str) -> InputError:
     return InputError(f"this model cannot be prepared, since {why}: leave {Parameter('prepared')} out.")
 
 
-def _named(session: Session, examples: Any) -> Sequence[str] | IntArray:
-    """Return examples by name, or by id where they are no list of names."""
-    if isinstance(examples, list | tuple) and examples and all(type(name) is str for name in examples):
-        return examples
-    with session.examples_table(examples) as chosen:
-        return session.ids(chosen)
+def _check_free(session: Session, destination: Destination, layout: Layout, beside: Collection[str] = ()) -> None:
+    """Refuse tables that cannot be written, before any work."""
+    names = [*destination.names(layout), *beside]
+    _check_distinct(names)
+    if names:
+        session.engine.check_free(names, replace=destination.replace)
 
 
 @contextmanager
@@ -226,10 +224,7 @@ def bound_task(
     templates: bool = True,  # the program has some, which are expanded
 ) -> Iterator[InferenceTask]:
     """Choose the examples of a program that is held; tables that cannot be written are refused before any work."""
-    names = [*destination.names(layout), *beside]
-    _check_distinct(names)
-    if names:
-        session.engine.check_free(names, replace=destination.replace)
+    _check_free(session, destination, layout, beside)
     with session.examples_table(asked.examples) as chosen:
         if templates:
             program.expand(chosen)

@@ -162,15 +162,16 @@ class CompiledScorer(Helpful):
         except OSError as error:
             raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
 
-    def __repr__(self) -> str:
+    @property
+    def _predicted(self) -> str:
         program = self.program
-        names = ", ".join(x.name for x in program.layout.open_predicates() if x.name in program.columns)
-        return f"CompiledScorer of {names}: {counted(len(program.weights), 'clause')}"
+        return ", ".join(x.name for x in program.layout.open_predicates() if x.name in program.columns)
+
+    def __repr__(self) -> str:
+        return f"CompiledScorer of {self._predicted}: {counted(len(self.program.weights), 'clause')}"
 
     def _repr_html_(self) -> str:
-        program = self.program
-        names = ", ".join(x.name for x in program.layout.open_predicates() if x.name in program.columns)
-        return markup.pairs([("predicts", names), ("clauses", f"{len(program.weights):,}")])
+        return markup.pairs([("predicts", self._predicted), ("clauses", f"{len(self.program.weights):,}")])
 
 
 def load_scorer(path: str | Path) -> CompiledScorer:
@@ -233,13 +234,19 @@ class ScoredExamples(Helpful):
         self._scorer, self._handed, self._grounded = scorer, handed, grounded
         self.world: BoolArray = self.result.world if world is None else world
 
-    def __repr__(self) -> str:
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        """How many query atoms there are, helper atoms left out, and how many of them are true."""
         real = sum(rows.atoms.size for rows in self._grounded.atoms.values())
-        return f"ScoredExamples: {int(self.world[:real].sum()):,} of {counted(real, 'query atom')} true"
+        return real, int(self.world[:real].sum())
+
+    def __repr__(self) -> str:
+        real, true = self._sizes
+        return f"ScoredExamples: {true:,} of {counted(real, 'query atom')} true"
 
     def _repr_html_(self) -> str:
-        real = sum(rows.atoms.size for rows in self._grounded.atoms.values())
-        return markup.pairs([("query atoms", f"{real:,}"), ("true", f"{int(self.world[:real].sum()):,}")])
+        real, true = self._sizes
+        return markup.pairs([("query atoms", f"{real:,}"), ("true", f"{true:,}")])
 
     @cached_property
     def result(self) -> MPEResult:

@@ -32,7 +32,7 @@ from sqlrl.ground.pipeline import Pipeline, ShapePlan
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import AtomIndex, GroundRows
 from sqlrl.ground.tied import TiedClauses, ground_tied, tied_clauses
-from sqlrl.ground.unseen import Unseen
+from sqlrl.ground.unseen import Unseen, listed_templates
 from sqlrl.logic.shapes import ShapeLiteral
 from sqlrl.plan.counting import count_violated, enumerated_by_count
 from sqlrl.plan.expansion import unlisted
@@ -147,13 +147,13 @@ class PreparedProgram:
         return names, rows
 
     @cached_property
-    def _by_name(self) -> str:
-        return self._engine.render(over_names(self._atoms, self.program.layout.examples, MOST_ROWS + 1))
-
-    @cached_property
-    def _by_id(self) -> str:
-        every = Part(exp.select("*").from_(table(self.program.layout.examples)), ("ordinal", "example"))
-        return self._text(fused([*([(NAMED, every)] if self._some is None else []), *self._atoms]))
+    def _chosen(self) -> str:
+        """The text that reads the examples and their query atoms."""
+        examples = self.program.layout.examples
+        if self._some is not None:
+            return self._engine.render(over_names(self._atoms, examples, MOST_ROWS + 1))
+        every = Part(exp.select("*").from_(table(examples)), ("ordinal", "example"))
+        return self._text(fused([(NAMED, every), *self._atoms]))
 
     @cached_property
     def _numbers(self) -> tuple[list[tuple[Part, Take]], str]:
@@ -198,9 +198,7 @@ class PreparedProgram:
     def _templates(self) -> Iterator[tuple[Part, Take]]:
         """Plan the combinations of template constants that have no clause, and the atoms that they touch."""
         program = self.program
-        for i, bound in enumerate(program.features):
-            if bound.expansions is None or bound.expansions.found or not bound.instances:
-                continue
+        for i, bound in listed_templates(program):
             plus = bound.feature.plus
             # What the evidence decides of a clause without an open literal leaves no combination open.
             instances = [x for x in bound.instances if bind(x.shape, program.layout).is_open]
@@ -248,12 +246,12 @@ class PreparedProgram:
 
     def render(self) -> None:
         """Render all statements now."""
-        _ = self._shapes, self._numbers, self._by_id, None if self._some is None else self._by_name
+        _ = self._shapes, self._numbers, self._chosen
 
     # ---- running them -----------------------------------------------------------------------------------
 
-    def ground(self, chosen: Sequence[str] | IntArray | None, limit: int | None) -> PreparedNetwork | None:
-        """Ground examples, by names or ids, None for all; None if that is for `ground_network`."""
+    def ground(self, chosen: Sequence[str] | None, limit: int | None) -> PreparedNetwork | None:
+        """Ground examples by their names, None for all; None if that is for `ground_network`."""
         layout = self.program.layout
         size = layout.example_count if chosen is None else len(chosen)
         atoms = sum(info.atom_count for info, _ in self._open) * size // max(layout.example_count, 1)
@@ -269,7 +267,7 @@ class PreparedProgram:
         except (OverflowEngineError, _TooManyRowsError):
             return None
 
-    def _ground(self, extent: Extent, chosen: Sequence[str] | IntArray | None) -> PreparedNetwork | None:
+    def _ground(self, extent: Extent, chosen: Sequence[str] | None) -> PreparedNetwork | None:
         program = self.program
         examples, read = self._read_atoms(chosen)
         if examples is None:
@@ -297,24 +295,19 @@ class PreparedProgram:
         unseen = Unseen(len(numbers.combinations), len(numbers.touched)) if self._listed else None
         return PreparedNetwork(examples, network, unseen)
 
-    def _read_atoms(self, chosen: Sequence[str] | IntArray | None) -> tuple[IntArray | None, list[_Read]]:
+    def _read_atoms(self, chosen: Sequence[str] | None) -> tuple[IntArray | None, list[_Read]]:
         """Read examples, None if the data lack one or one comes twice, and their query atoms by predicate."""
-        ids = chosen if isinstance(chosen, np.ndarray) else None
-        values: dict[str, list[Any]] | None = None
-        if chosen is not None:
-            values = {"names": list(chosen)} if ids is None else {"examples": ids.tolist()}
-        text = self._by_id if chosen is None or ids is not None else self._by_name
-        _, rows = self._rows(text, values, "read the examples and their query atoms")
+        values = None if chosen is None else {"names": list(chosen)}
+        _, rows = self._rows(self._chosen, values, "read the examples and their query atoms")
         parts: dict[int, list[tuple[Any, ...]]] = {}
         for row in rows:
             parts.setdefault(row[0], []).append(row)
-        if ids is None:
-            listed = [row[2] for row in sorted(parts.get(NAMED, []))]
-            if None in listed or len(set(listed)) < len(listed):
-                return None, []
-            ids = np.array(listed, dtype=np.int64)
+        ids = [row[2] for row in sorted(parts.get(NAMED, []))]
+        if None in ids or len(set(ids)) < len(ids):
+            return None, []
         found = ((info, rule, parts.get(i, [])) for i, (info, rule) in enumerate(self._open))
-        return ids, [(info, rule, [_columns(rows, rule is not None)]) for info, rule, rows in found]
+        atoms = [(info, rule, [_columns(rows, rule is not None)]) for info, rule, rows in found]
+        return np.array(ids, dtype=np.int64), atoms
 
     def _count(self, values: Mapping[str, Any] | None) -> _Numbers | None:
         """Run the statement of numbers; None if one of them is for `ground_network` to say."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,10 +36,7 @@ class Unseen:
 def unseen(extent: Extent) -> Unseen:
     """Count the combinations of template constants that have no clause, and the query atoms that they touch."""
     program, combinations, touched = extent.program, 0, None
-    for i, bound in enumerate(program.features):
-        # Templates without a list of clauses grow by themselves, and no example adds to those of a structure learner.
-        if bound.expansions is None or bound.expansions.found or not bound.instances:
-            continue
+    for i, bound in listed_templates(program):
         query = program.new_combinations(i, extent.examples)
         size = exp.select(named(exp.Count(this=exp.Star()), "n")).from_(subquery(query, "new"))
         count = int(program.engine.fetch(size, step="count unseen combinations").column(0)[0].as_py())
@@ -49,6 +47,14 @@ def unseen(extent: Extent) -> Unseen:
             for instance in bound.instances:
                 touched.add(instance, *_parameters(program, bound.feature.plus, instance, new))
     return Unseen(combinations, touched.count() if touched is not None else 0)
+
+
+def listed_templates(program: Program) -> Iterator[tuple[int, BoundFeature]]:
+    """Yield the templates of a program that have a list of clauses to which examples would add, with their places."""
+    # Templates without a list of clauses grow by themselves, and no example adds to those of a structure learner.
+    for i, bound in enumerate(program.features):
+        if bound.expansions is not None and not bound.expansions.found and bound.instances:
+            yield i, bound
 
 
 def _parameters(

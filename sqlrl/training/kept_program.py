@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class _Kept:
-    """A program, and the model and roles that it was bound for."""
+    """A program, the model and roles that it was bound for, and what was recorded of its data then."""
 
     model: Model
     roles: Roles
     program: Program
-    described: object  # what was recorded of the data that it is about
-    prepared: dict[bool, PreparedProgram] = field(default_factory=dict)  # by whether it is about all examples
+    described: object
 
     def is_for(self, model: Model, roles: Roles) -> bool:
         """Whether it was bound for a model and roles."""
@@ -42,8 +41,9 @@ class KeptProgram:
 
     def __init__(self) -> None:
         self._kept: _Kept | None = None
-        self._used: _Kept | None = None  # that is in use, if it was kept and nothing changed
-        self._new: tuple[Program, dict[bool, PreparedProgram]] | None = None  # one in use that was not kept, prepared
+        # The statements of the program that is kept or in use, by whether they are about all examples, and whether it is in use again, unchanged.
+        self._prepared: dict[bool, PreparedProgram] = {}
+        self._repeated = False
 
     @cached_property
     def compiled(self) -> CompiledRules:
@@ -57,12 +57,13 @@ class KeptProgram:
         kept = self._kept
         if kept is None or not kept.is_for(model, roles) or kept.described != described(kept.program):
             return None
-        self._kept, self._used = None, kept
+        self._kept, self._repeated = None, True
         return kept.program
 
     def take(self, model: Model, roles: Roles, layout: Layout) -> Program | None:
         """Return the program if it was bound for this model and its clauses are those of the layout, too."""
-        kept, self._kept, self._used = self._kept, None, None
+        kept = self._kept
+        self.forget()
         if kept is None:
             return None
         try:
@@ -78,39 +79,29 @@ class KeptProgram:
         """Return a program that is in use with its statements rendered, from its second use on, with `asked` from its first."""
         from sqlrl.ground.prepared import PreparedProgram, why_not
 
-        used = self._used
-        if used is None or used.program is not program:
-            if not asked:
-                return None
-            if self._new is None or self._new[0] is not program:
-                self._new = program, {}
-            found = self._new[1]
-        else:
-            found = used.prepared
-        if whole not in found and why_not(program) is None:
-            found[whole] = PreparedProgram(program, whole=whole)
-        return found.get(whole)
+        if not (asked or self._repeated) or why_not(program) is not None:
+            return None
+        found = self._prepared.get(whole)
+        if found is None or found.program is not program:
+            found = self._prepared[whole] = PreparedProgram(program, whole=whole)
+        return found
 
     def keep(self, model: Model, roles: Roles, program: Program, described: object) -> None:
         """Keep a program in place of the one before."""
-        used, new = self._used, self._new
-        self.close()
-        if used is not None and used.program is program and used.described == described:
-            self._kept = used
-        else:
-            prepared = new[1] if new is not None and new[0] is program else {}
-            self._kept = _Kept(model, roles, program, described, prepared)
+        if self._kept is not None:
+            self._kept.program.close()
+        self._kept, self._repeated = _Kept(model, roles, program, described), False
 
     def close(self) -> None:
         """Close the program, if there is one."""
-        kept, self._kept = self._kept, None
-        self._used = self._new = None
+        kept = self._kept
+        self.forget()
         if kept is not None:
             kept.program.close()
 
     def forget(self) -> None:
         """Let the program go with its tables as they are."""
-        self._kept = self._used = self._new = None
+        self._kept, self._prepared, self._repeated = None, {}, False
 
     def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         # A cursor that nobody closed: its tables would stay as long as the database that it is of. That ends with the interpreter, whose modules may

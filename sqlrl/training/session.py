@@ -151,9 +151,8 @@ class Session:
             with Stage("holding the model against the data"):
                 # A server may have lost its tables, which `plans_of` looks at.
                 again = keep and self.plans is self.engine
-                program = self.kept_program.again(model, roles, self._described) if again else None
+                program = self.kept_program.again(model, roles, self._described_now) if again else None
                 if program is not None:
-                    self.catalog.check_sources()
                     layout = program.public_layout
                 else:
                     layout = self.layout(
@@ -176,6 +175,11 @@ class Session:
                 else:
                     program.close()
                 self.plans.leave(0)
+
+    def _described_now(self, program: Program) -> object:
+        """Return `_described`; a source that changed is an error, as where a model is bound."""
+        self.catalog.check_sources()
+        return self._described(program)
 
     def _described(self, program: Program) -> object:
         """Return all that is recorded of the data that a program is about; what it was bound to stands as long as that does."""

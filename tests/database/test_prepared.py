@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import assume, event, given, reject, settings
 
@@ -188,6 +189,17 @@ def test_examples_may_be_a_query_and_more_than_a_few(chain: tuple[sqlrl.Database
     assert db.predict(model, examples=query).atoms(every=True).equals(wanted.atoms(every=True))
     assert db.predict(model, examples=query).examples.tolist() == wanted.examples.tolist()
     assert FEW < 100, "all examples of larger data are grounded window by window"
+
+
+def test_examples_that_can_be_read_once_are_read_once(chain: tuple[sqlrl.Database, sqlrl.Model]) -> None:
+    db, model = chain
+    rows = pa.table({"name": names(31, 34)})
+    db.prepare(model)
+    for prepared in (None, True, False):
+        # The cut by cutting planes is what statements that are rendered once leave to others.
+        for method in ("auto", "cutting-plane"):
+            found = db.predict(model, examples=rows.to_reader(), prepared=prepared, method=method)
+            assert db.advanced.session.example_names(found.examples) == names(31, 34)
 
 
 def test_a_limit_that_counts_decide_is_the_same_error(chain: tuple[sqlrl.Database, sqlrl.Model]) -> None:
