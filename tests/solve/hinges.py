@@ -193,3 +193,12 @@ def larger_softs(draw: st.DrawFn) -> Soft:
     return random_soft(
         draw(st.integers(0, 2**32 - 1)), draw(st.integers(1, 25)), draw(st.integers(1, 70)), kinds, spread=0.5
     )
+
+
+@st.composite
+def smooth_softs(draw: st.DrawFn) -> Soft:
+    """Models of up to 25 atoms whose hinges are all squared and soft; with few of them many points are best."""
+    kinds = draw(st.lists(st.sampled_from(["2", "2=", "2"]), min_size=1, max_size=4))
+    return random_soft(
+        draw(st.integers(0, 2**32 - 1)), draw(st.integers(1, 25)), draw(st.integers(1, 70)), kinds, spread=0.7
+    )

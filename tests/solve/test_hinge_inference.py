@@ -24,11 +24,11 @@ from sqlrl.solve.hinge.problem import problem_of
 from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeState, HingeStatus, InfeasibleHingesError, Method
 from sqlrl.solve.hinge.sample_networks import hinge_network
 from sqlrl.solve.hinge.single_atoms import solve_single_atoms
-from tests.solve.hinges import Soft, best, best_of_clarabel, feasible, larger_softs, random_soft, softs
+from tests.solve.hinges import Soft, best, best_of_clarabel, feasible, larger_softs, random_soft, smooth_softs, softs
 
 LINEAR = ["", "=", "", "."]
 MIXED = ["", "2", "=", "2=", ".", "=."]
-METHODS: tuple[Method, ...] = ("primal-dual", "admm")
+METHODS: tuple[Method, ...] = ("auto", "primal-dual", "admm")
 
 
 def check(soft: Soft, result: HingeResult, expected: float) -> None:
@@ -89,7 +89,7 @@ def test_models_of_many_scales_are_proved_by_interior_points(seed: int) -> None:
         ["2", "", "2=", "=", "2", "."] if seed % 2 else ["2", "2=", "2", "2="],
         spread=2.0,
     )
-    result = map_state(soft.network, soft.weights, HingeOptions(patience=50))
+    result = map_state(soft.network, soft.weights, HingeOptions(patience=50, method="primal-dual"))
     assert result.components["interior point"] >= 1
     assert result.status is HingeStatus.OPTIMAL, result
     assert soft.excess(result.y) <= 1e-6
@@ -103,6 +103,40 @@ def test_linear_models_that_converge_slowly_are_left_to_a_linear_program(seed: i
     result = map_state(soft.network, soft.weights, HingeOptions(patience=50))
     assert result.components["lp"] >= 1
     check(soft, result, best(soft))
+
+
+SMOOTH = ("2", "2=")
+
+
+@given(soft=softs(SMOOTH) | smooth_softs())
+def test_newton_steps_end_squared_models_as_clarabel_does(soft: Soft) -> None:
+    expected, _ = best_of_clarabel(soft)
+    largest = max((cost for *_, cost in soft.rows(hard=False)), default=1.0)
+    result = map_state(soft.network, soft.weights, HingeOptions(relative=1e-9, absolute=1e-9))
+    assert result.status is HingeStatus.OPTIMAL, result
+    assert result.components["primal-dual"] == 0, result
+    assert result.objective == pytest.approx(soft.cost(result.y), rel=1e-12, abs=1e-15)
+    assert result.objective == pytest.approx(expected, abs=1e-7 * (expected + largest))
+    assert result.bound <= expected + 1e-9 * (expected + largest)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_newton_steps_that_do_not_end_are_left_to_others(seed: int) -> None:
+    soft = random_soft(seed, 60, 200, ["2", "2=", "2"], spread=2.0)
+    few, many = (map_state(soft.network, soft.weights, HingeOptions(patience=x)) for x in (2, 2_000))
+    assert (few.components["newton"], many.components["newton"]) == (0, 1)
+    assert few.components["primal-dual"] + few.components["interior point"] == 1
+    assert few.status is many.status is HingeStatus.OPTIMAL
+    assert few.objective == pytest.approx(many.objective, abs=few.tolerance + many.tolerance)
+
+
+def test_components_have_the_method_that_their_hinges_allow() -> None:
+    smooth = [(0, {2 * k: 1.0, 2 * k + 1: -1.0}, 0.1 * k) for k in range(4)]
+    smooth += [(0, {2 * k: -1.0}, 0.9) for k in range(4)] + [(0, {2 * k + 1: 1.0}, 0.2) for k in range(4)]
+    bent = [(1, {2: -1.0, 3: -1.0}, 1.3), (2, {4: 1.0, 5: 1.0}, -0.4), (3, {6: 1.0, 7: 2.0}, -1.0)]
+    result = map_state(hinge_network(8, ["2", "", ".", "="], smooth + bent), [1.0, 0.3, 1.0, 0.5])
+    assert result.status is HingeStatus.OPTIMAL
+    assert {name: n for name, n in result.components.items() if n} == {"newton": 1, "primal-dual": 3}
 
 
 @given(softs())
@@ -321,7 +355,8 @@ def test_a_limit_leaves_hard_rules_satisfied() -> None:
     assert soft.excess(short.y) <= 1e-6
 
 
-def test_tens_of_thousands_of_components_are_as_each_by_itself() -> None:
+@pytest.mark.parametrize(("method", "named"), [("auto", "newton"), ("primal-dual", "primal-dual")])
+def test_tens_of_thousands_of_components_are_as_each_by_itself(method: Method, named: str) -> None:
     # Of c max(0, 0.9 - x)^2 + max(0, x - y)^2 + c' y^2 the best point is where the three slopes are equal.
     random = np.random.default_rng(1)
     count = 20_000
@@ -329,9 +364,10 @@ def test_tens_of_thousands_of_components_are_as_each_by_itself() -> None:
     hinges = [(0, {2 * k: -1.0}, float(wish[k])) for k in range(count)]
     hinges += [(1, {2 * k: 1.0, 2 * k + 1: -1.0}, 0.0) for k in range(count)]
     hinges += [(2, {2 * k + 1: 1.0}, 0.0) for k in range(count)]
-    result = map_state(hinge_network(2 * count, ["2", "2", "2"], hinges), [1.0, 2.0, 0.5], HingeOptions(relative=1e-9))
+    network, options = hinge_network(2 * count, ["2", "2", "2"], hinges), HingeOptions(relative=1e-9, method=method)
+    result = map_state(network, [1.0, 2.0, 0.5], options)
     # Springs in a row: 1 / (1/1 + 1/2 + 1/0.5) = 2/7.
-    assert result.components["primal-dual"] == count
+    assert result.components[named] == count
     assert result.objective == pytest.approx(float((wish**2).sum()) * 2 / 7, rel=1e-8)
     np.testing.assert_allclose(result.y[::2], wish * (1 - 2 / 7), atol=1e-3)
 

@@ -1,4 +1,4 @@
-"""The most probable state of a network of hinges: single atoms in closed form, other components by a first-order method, until the gap is closed."""
+"""The most probable state of a network of hinges: single atoms in closed form, other components by Newton steps or a first-order method."""
 
 from __future__ import annotations
 
@@ -14,12 +14,22 @@ from sqlrl.errors import InputError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.progress import Stage
-from sqlrl.solve.hinge import admm, primal_dual
+from sqlrl.solve.hinge import admm, newton, primal_dual
 from sqlrl.solve.hinge.bound import EPSILON, dual_bound
 from sqlrl.solve.hinge.interior_point import interior_points
 from sqlrl.solve.hinge.iterates import Goal, Iterates, look_at, residuals, slopes, start
 from sqlrl.solve.hinge.linear_programs import Conflict, hard_point, linear_point
-from sqlrl.solve.hinge.problem import AT_MOST, EQUAL, QUADRATIC, SQUARED, HingePart, HingeProblem, problem_of
+from sqlrl.solve.hinge.problem import (
+    ABSOLUTE,
+    AT_MOST,
+    EQUAL,
+    LINEAR,
+    QUADRATIC,
+    SQUARED,
+    HingePart,
+    HingeProblem,
+    problem_of,
+)
 from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeState, HingeStatus, InfeasibleHingesError
 from sqlrl.solve.hinge.single_atoms import SingleAtoms, solve_single_atoms
 
@@ -62,6 +72,8 @@ class _Search:
         self.goal = Goal(SHARE * options.relative, options.violation)
         self.by_program = np.zeros(problem.joint.components, dtype=np.bool_)
         self.by_interior_point = self.by_program.copy()
+        # Components whose hinges are all squared and soft.
+        self.by_newton = ~problem.joint.any_of(LINEAR, ABSOLUTE, AT_MOST, EQUAL) & (self.options.method == "auto")
         self.refuse_single_conflicts()
         # Atoms that share no hinge with others; each other connected component has step sizes, restarts and an end of its own.
         self.alone = self.solve_alone()
@@ -145,22 +157,40 @@ class _Search:
         hinges, points, limit = self.problem.joint.hinges, self.points, self.options.max_iterations
         patience = min(self.options.patience, limit)
         with Stage("most probable state") as stage:
-            if self.closed():
+            if self.closed() or self.take_newton_steps(stage, patience):
                 return
             for number, allowance in enumerate(_allowances(patience, limit)):
-                state = method.prepare(hinges, points)
-                left = np.where(points.done, 0, allowance)
-                cursor = 0
-                while cursor < len(points.done):
-                    before = int(points.used.sum())
-                    cursor = method.advance(hinges, points, state, left, self.goal, cursor, WORK)
-                    stage.advance(int(points.used.sum()) - before, note=self.told())
-                    if self.closed():
-                        return
+                left = np.where(points.done, 0, np.minimum(allowance, limit - points.used))
+                if self.advanced(method, method.prepare(hinges, points), left, stage):
+                    return
                 if number == 0:
                     self.consult_others(solving=limit >= self.options.patience)
                 if self.closed():
                     return
+
+    def take_newton_steps(self, stage: Stage, patience: int) -> bool:
+        """Take steps where they are possible, and leave what they do not end to others; return whether the gap of all together is closed."""
+        hinges, points = self.problem.joint.hinges, self.points
+        if points.done[self.by_newton].all():
+            return False
+        state = newton.prepare(points)
+        if self.advanced(newton, state, np.where(self.by_newton, patience, 0), stage):
+            return True
+        left = self.by_newton & ~points.done
+        newton.leave(hinges, points, state, np.flatnonzero(left), self.goal)
+        self.by_newton &= ~left
+        return self.closed()
+
+    def advanced(self, method: Any, state: Any, left: IntArray, stage: Stage) -> bool:
+        """Iterate components as often as `left` says; return whether the gap of all together is closed, where this ends."""
+        points, cursor = self.points, 0
+        while cursor < len(points.done):
+            before = int(points.used.sum())
+            cursor = method.advance(self.problem.joint.hinges, points, state, left, self.goal, cursor, WORK)
+            stage.advance(int(points.used.sum()) - before, note=self.told())
+            if self.closed():
+                return True
+        return False
 
     def told(self) -> str:
         """Say how far the search is."""
@@ -256,9 +286,11 @@ class _Search:
         violated = int((violations > self.options.violation).sum())
         hold = not (violated or unsolved.any())
         proved = hold and objective - bound <= tolerance + 2.0 * rounding * problem.scale
+        by_others = self.by_newton | self.by_program | self.by_interior_point
         counts = {
             "closed form": problem.single.components,
-            self.options.method: int((~self.by_program & ~self.by_interior_point).sum()),
+            "newton": int(self.by_newton.sum()),
+            "primal-dual" if self.options.method == "auto" else self.options.method: int((~by_others).sum()),
             "lp": int(self.by_program.sum()),
             "interior point": int(self.by_interior_point.sum()),
         }

@@ -85,6 +85,33 @@ def slopes(hinges: Hinges, y: FloatArray, dual: FloatArray) -> None:
 
 
 @inner
+def note(
+    hinges: Hinges,
+    points: Iterates,
+    c: int,
+    objective: float,
+    bound: float,
+    y: FloatArray,
+    dual: FloatArray,
+    goal: Goal,
+) -> bool:
+    """Note what is best in a point of one component with its duals, and return whether the gap is closed."""
+    if objective < points.objective[c]:
+        points.objective[c] = objective
+        # Copies of slices would take numba a second to compile.
+        for i in range(hinges.atom_start[c], hinges.atom_start[c + 1]):
+            points.best_y[i] = y[i]
+    if bound > points.bound[c]:
+        points.bound[c] = bound
+        for r in range(hinges.hinge_start[c], hinges.hinge_start[c + 1]):
+            points.best_dual[r] = dual[r]
+    found = points.objective[c]
+    closed: bool = found < np.inf and found - points.bound[c] <= goal.relative * found + points.goal[c]
+    points.done[c] = closed
+    return closed
+
+
+@inner
 def look(
     hinges: Hinges, points: Iterates, c: int, y: FloatArray, dual: FloatArray, gradient: FloatArray, goal: Goal
 ) -> bool:
@@ -109,19 +136,7 @@ def look(
         worst = max(worst, violation_of(kind, e))
     for i in range(first, last):
         bound += min(gradient[i], 0.0)
-    if worst <= goal.violation and objective < points.objective[c]:
-        points.objective[c] = objective
-        # Copies of slices would take numba a second to compile.
-        for i in range(first, last):
-            points.best_y[i] = y[i]
-    if bound > points.bound[c]:
-        points.bound[c] = bound
-        for r in range(hinges.hinge_start[c], hinges.hinge_start[c + 1]):
-            points.best_dual[r] = dual[r]
-    found = points.objective[c]
-    closed: bool = found < np.inf and found - points.bound[c] <= goal.relative * found + points.goal[c]
-    points.done[c] = closed
-    return closed
+    return note(hinges, points, c, objective if worst <= goal.violation else np.inf, bound, y, dual, goal)
 
 
 @kernel

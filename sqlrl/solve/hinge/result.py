@@ -17,7 +17,7 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.solve.result import cost_text
 from sqlrl.wording import counted
 
-Method = Literal["primal-dual", "admm"]
+Method = Literal["auto", "primal-dual", "admm"]
 
 SHOWN = 8
 """So many hinges of a conflict are named."""
@@ -41,9 +41,10 @@ class HingeOptions:
         After so many iterations of a component, linear programs (HiGHS) decide whether its hard hinges can hold, and solve it if it is small
         and has no squared hinges; an interior-point method solves other small ones. Where
         there are fewer iterations than that, only hard hinges are decided.
-    method : {"primal-dual", "admm"}
-        Restarted reflected Halpern iteration of the primal-dual hybrid gradient method, or consensus ADMM: see `solve.hinge.primal_dual` and
-        `solve.hinge.admm`. The first needs fewer and cheaper iterations wherever it was measured.
+    method : {"auto", "primal-dual", "admm"}
+        By "auto", projected Newton steps where all hinges of a component are squared and soft, and the primal-dual method elsewhere, and where steps
+        do not get there within `patience`. The others do without such steps: restarted reflected Halpern iteration of the primal-dual hybrid
+        gradient method, or consensus ADMM, which needs more and dearer iterations wherever it was measured. See `solve.hinge`.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class HingeOptions:
     violation: float = 1e-6
     max_iterations: int = 200_000
     patience: int = 2_000
-    method: Method = "primal-dual"
+    method: Method = "auto"
     _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
@@ -137,7 +138,7 @@ class HingeResult:
     iterations: int  # of the component that took most
     total: int  # of all components together
     untouched: int  # atoms that no hinge of positive weight and no hard one touches: they are 0
-    # How many each method solved: "closed form", "primal-dual" or "admm", "lp", "interior point".
+    # How many each method solved: "closed form", "newton", "primal-dual" or "admm", "lp", "interior point".
     components: Mapping[str, int]
     unproved: int  # components whose own gap was not closed; 0 if the gap of all together is
     seconds: float
