@@ -139,3 +139,15 @@ def _order(keys: list[npt.NDArray[Any]]) -> IntArray | None:
     among = order[places]
     order[places] = among[np.lexsort((*(key[among] for key in reversed(rest)), group))]
     return order
+
+
+def mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return numbers whose bits depend each on all bits of one of the given, which are overwritten; different ones stay different.
+
+    The finalizer of SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014), figure 17.
+    """
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits ^= bits >> np.uint64(shift)
+        bits *= np.uint64(factor)
+    bits ^= bits >> np.uint64(31)
+    return bits

@@ -22,7 +22,15 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.domains import bound_types
-from sqlrl.catalog.fingerprints import MARK, can_check_unmarked, is_marked, rows_hash, unmarked_hash
+from sqlrl.catalog.fingerprints import (
+    CONTENTS_MARK,
+    MARK,
+    can_check_unmarked,
+    is_marked,
+    numbers_hash,
+    rows_hash,
+    unmarked_hash,
+)
 from sqlrl.catalog.integrity import are_numbers, are_texts, damaged, is_object, kept_json
 from sqlrl.catalog.store import Store
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -183,23 +191,31 @@ def _identity(path: str) -> _File:
 
 
 def _contents_fingerprint(store: Store) -> str:
-    """Return a marked hash of a database's facts, query atoms, examples and constants, whatever the order of rows, in one query."""
-    return f"{MARK}:{_hashed(store, rows_hash)}"
+    """Return a marked hash of a database's facts, query atoms, examples and constants, whatever the order of rows."""
+    return f"{CONTENTS_MARK}:{_hashed(store, rows_hash, numbers=True)}"
+
+
+def _is_of_today(fingerprint: str) -> bool:
+    """Return True for a fingerprint of the format of `_contents_fingerprint`."""
+    return fingerprint.startswith(f"{CONTENTS_MARK}:")
 
 
 def _same_contents(store: Store, fingerprint: str) -> bool | None:
     """Return whether a database has the contents of a fingerprint, None if this DuckDB cannot tell any more."""
+    if _is_of_today(fingerprint):
+        return fingerprint == _contents_fingerprint(store)
+    # The fingerprint is of an earlier version of sqlrl. Those told also of predicates that models alone had declared.
     if is_marked(fingerprint):
-        # Earlier ones told also of predicates that models alone had declared.
-        return fingerprint in (_contents_fingerprint(store), f"{MARK}:{_hashed(store, rows_hash, declared=True)}")
-    # The fingerprint is of an earlier version of sqlrl.
+        return fingerprint in {f"{MARK}:{_hashed(store, rows_hash, declared=x)}" for x in (False, True)}
     if _hashed(store, unmarked_hash, declared=True) == fingerprint:
         return True
     return False if can_check_unmarked(store.engine) else None
 
 
-def _hashed(store: Store, rows_hash: Callable[[exp.Expr], exp.Select], *, declared: bool = False) -> str:
-    """Return a hash of the contents of a database that rests on a hash of rows, in 12 hexadecimal digits."""
+def _hashed(
+    store: Store, rows_hash: Callable[[exp.Expr], exp.Select], *, declared: bool = False, numbers: bool = False
+) -> str:
+    """Return a hash of the contents of a database that rests on a hash of rows, in 12 hexadecimal digits; `numbers` have one of their own."""
     predicates, types, sources = store.predicates(), store.types(), store.sources()
     tables = {("example", ""): "example"}
     bound = bound_types(store)
@@ -227,12 +243,20 @@ def _hashed(store: Store, rows_hash: Callable[[exp.Expr], exp.Select], *, declar
         if is_stored(table) or (key[0] == "constants" and is_stored(types[key[1]].dictionary))
     }
     tables = {key: table for key, table in tables.items() if key not in stored}
+    lines, rest = [], {}
+    for (kind, name), table in tables.items():
+        # Examples and constants have names.
+        known = kind not in ("example", "constants") and numbers and numbers_hash(store.engine, store.table(table))
+        if known:
+            lines.append(f"{kind} {name} {known[0]} {known[1]}")
+        else:
+            rest[kind, name] = table
     queries = [
         rows_hash(store.table(table)).select(named(exp.convert(kind), "kind"), named(exp.convert(name), "name"))
-        for (kind, name), table in tables.items()
+        for (kind, name), table in rest.items()
     ]
     rows = store.rows(union_all(queries), "fingerprint the data")
-    lines = sorted(f"{row['kind']} {row['name']} {row['n']} {row['h']}" for row in rows)
+    lines = sorted([*lines, *(f"{row['kind']} {row['name']} {row['n']} {row['h']}" for row in rows)])
     prints = {x.storage: x.fingerprint for x in sources.values()}
     lines += [
         f"{kind} {name} {prints.get(table) or bound[name].size}" for (kind, name), table in sorted(stored.items())
@@ -478,7 +502,7 @@ class Records:
         """Return whether a run began with these data, None if that cannot be told any more."""
         same = _same_contents(self._store, fingerprint)
         # A fingerprint of an earlier version is checked once: that of today takes its place unless the data are others.
-        if same is not False and not is_marked(fingerprint):
+        if same is not False and not _is_of_today(fingerprint):
             statement = exp.Update(
                 this=self._store.table("run"),
                 expressions=[column("fingerprint").eq(exp.convert(self.data()))],

@@ -245,18 +245,28 @@ class DuckDBEngine:
     def numbers(self, query: exp.Expr, size: int, *, step: str) -> npt.NDArray[np.uint64]:
         """Run a query of one column of unsigned integers of 64 bits, in the transaction that is open, and return its `size` rows as an array."""
         # Batches are copied as they come: all of them beside the array would be twice the memory.
-        found, filled, sql = np.empty(size, np.uint64), 0, self.render(query)
+        found, filled = np.empty(size, np.uint64), 0
+
+        def copy(batch: pa.RecordBatch) -> None:
+            nonlocal found, filled
+            if filled + len(batch) > len(found):  # somebody writes the source meanwhile
+                found = np.concatenate([found, np.empty(max(size, len(batch)), np.uint64)])
+            found[filled : filled + len(batch)] = batch.column(0).to_numpy()
+            filled += len(batch)
+
+        self.hand_over(query, copy, step=step)
+        return found[:filled]
+
+    def hand_over(self, query: exp.Expr, work: Callable[[pa.RecordBatch], None], *, step: str) -> None:
+        """Run a query in the transaction that is open, and hand its rows in batches to what does not use the connection."""
+        sql = self.render(query)
         logger.debug("%s: %s", step, sql)
         try:
             with self.turn, on_interrupt(self.interrupt), Stage(step, brief=True):
                 for batch in self._connection.sql(sql).to_arrow_reader(131_072):
-                    if filled + len(batch) > len(found):  # somebody writes the source meanwhile
-                        found = np.concatenate([found, np.empty(max(size, len(batch)), np.uint64)])
-                    found[filled : filled + len(batch)] = batch.column(0).to_numpy()
-                    filled += len(batch)
+                    work(batch)
         except (*_FAILURES, pa.ArrowInvalid, OSError) as error:
             self._fail(error, step, sql)
-        return found[:filled]
 
     @contextmanager
     def beside(self, arrays: int) -> Iterator[None]:

@@ -322,7 +322,7 @@ def test_changed_data_are_refused(stopped_db: sqlrl.Database) -> None:
     stopped_db.load("Word", [("d01", "w1")], types=["doc", "word"], example="doc")
     with pytest.raises(
         InputError,
-        match=r"the data have changed since it began \(fingerprint md5:\w{12} then, md5:\w{12} now: .*start anew",
+        match=r"the data have changed since it began \(fingerprint mixed:\w{12} then, mixed:\w{12} now: .*start anew",
     ):
         estimator("CDA").fit(stopped_db, model(), resume=1)
 
