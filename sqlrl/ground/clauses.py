@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, repeat
 from math import prod
 
 import numpy as np
@@ -101,18 +101,23 @@ def _template_texts(program: Program, feature: int, formulas: Sequence[Formula])
     bound = program.features[feature]
     clauses, rows = expansion_names(program, feature)
     marks = {name: f"\x00{j}\x00" for j, name in enumerate(bound.feature.plus)}
-    printed = {name: str(Constant(name)) for row in rows for name in row}
-    found = []
+    columns = [_printed(column) for column in zip(*rows, strict=True)] or [[] for _ in marks]
+    found: dict[str, list[str]] = {}
+    lines = []
     for formula in formulas:
-        pieces = _MARK.split(_text(bound, fill(formula, marks)))
-        fixed, places = pieces[::2], [int(piece) for piece in pieces[1::2]]
-        found.append(
-            [
-                fixed[0] + "".join(printed[row[j]] + piece for j, piece in zip(places, fixed[1:], strict=True))
-                for row in rows
-            ]
-        )
-    return clauses, found
+        text = _text(bound, fill(formula, marks))
+        if text not in found:
+            fixed = _MARK.split(text)
+            parts = [columns[int(x)] if j % 2 else repeat(x, len(rows)) for j, x in enumerate(fixed)]
+            found[text] = ["".join(pieces) for pieces in zip(*parts, strict=True)]
+        lines.append(found[text])
+    return clauses, lines
+
+
+def _printed(names: Sequence[str]) -> list[str]:
+    """Return constants as formulas have them, each printed once."""
+    known = {name: str(Constant(name)) for name in dict.fromkeys(names)}
+    return [known[name] for name in names]
 
 
 def clause_keys(program: Program, first: int = 0) -> dict[int, str]:

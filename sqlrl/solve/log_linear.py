@@ -103,28 +103,32 @@ def log_linear(network: Network, hard: WeightedNetwork | None = None) -> LogLine
     loss = -(network.sign[clause] * network.multiplicity[soft]).astype(np.float64)
     fixed = np.zeros(m)
     np.add.at(fixed, clause[~satisfied & (size == 0)], loss[~satisfied & (size == 0)])
-    units = (network.units.astype(np.float64) @ sparse.diags_array((~network.hard).astype(np.float64))).tocsr()
+    units = network.units.astype(np.float64)
+    units.data *= ~network.hard[units.indices]
     fixed += np.asarray(units[np.flatnonzero(value == 1)].sum(axis=0)).ravel()
     # One literal left: violated when its atom is false, or when it is true.
     single = kept & (size[row] == 1)
     positive = literals[single] > 0
     np.add.at(fixed, clause[row[single]][positive], loss[row[single]][positive])
-    mine = units[free].tocoo()
+    mine = units if len(free) == len(value) else units[free]
     several = np.flatnonzero(size > 1)
     rest = kept & (size[row] > 1)
     moved = np.sign(literals[rest]) * (place[atom[rest]] + 1)
     start = pointers(size[several])
     label, first = equal_rows(start, moved)
-    features = sparse.coo_array(
-        (
-            np.concatenate([mine.data, np.where(positive, -1.0, 1.0) * loss[row[single]], loss[several]]),
+    features = mine
+    if single.any() or len(first):
+        listed = mine.tocoo()
+        features = sparse.coo_array(
             (
-                np.concatenate([mine.row, place[atom[single]], len(free) + label]),
-                np.concatenate([mine.col, clause[row[single]], clause[several]]),
+                np.concatenate([listed.data, np.where(positive, -1.0, 1.0) * loss[row[single]], loss[several]]),
+                (
+                    np.concatenate([listed.row, place[atom[single]], len(free) + label]),
+                    np.concatenate([listed.col, clause[row[single]], clause[several]]),
+                ),
             ),
-        ),
-        shape=(len(free) + len(first), m),
-    ).tocsr()
+            shape=(len(free) + len(first), m),
+        ).tocsr()
     features.sum_duplicates()
     features.eliminate_zeros()
     soft_length = np.diff(start)[first]

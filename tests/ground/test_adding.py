@@ -16,13 +16,15 @@ from sqlrl.errors import GroundingLimitError, ModelError, UnsupportedError
 from sqlrl.ground import counts as sql
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.blocks import BlockRule
-from sqlrl.ground.clauses import clause_table, learned_model
+from sqlrl.ground.clauses import clause_table, expansion_names, learned_model
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.compile import clause_text
+from sqlrl.logic.expansions import canonical_variables, fill
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.printer import format_formula
 from sqlrl.plan.sources import OBSERVED, World
 from tests.effort import draws
 from tests.ground.binding import bound
@@ -160,6 +162,25 @@ def test_a_template_goes_on_after_rules_that_were_added() -> None:
         model = learned_model(program, np.arange(6, dtype=np.float64))
         assert model.rules[1].weight == 2.0
         assert [rule.expansions and rule.expansions.weights for rule in model.rules] == [(0, 1), None, (3, 4, 5)]
+
+
+@pytest.mark.parametrize(
+    "rule", ["Is(x, +c) ^ Knows(+y, x) => S(+y)", "Knows(+x, +y) v Is(+y, +c) v !Knows(+y, +x)", "S(x) v S(+y)."]
+)
+def test_clauses_of_templates_are_printed_as_their_formulas_are(rule: str) -> None:
+    facts = {**FACTS, "Is": [*FACTS["Is"], ("A", 'a "b" \\ c'), ("B", "1 0")]}
+    with bound(parsed(rule), facts) as program:
+        program.expand()
+        listed = clause_table(program, keys=True)
+        clauses, rows = expansion_names(program, 0)
+        formula = program.model.rules[0].formula
+        plus = program.features[0].feature.plus
+        end = "." if rule.endswith(".") else ""
+        assert listed.column("clause").to_pylist() == clauses
+        for column, template in (("text", formula), ("key", canonical_variables(formula, plus))):
+            expected = [format_formula(fill(template, dict(zip(plus, row, strict=True)))) + end for row in rows]
+            assert listed.column(column).to_pylist() == expected
+        assert len(rows) >= 3
 
 
 def test_clauses_that_a_learned_template_lists() -> None:

@@ -14,6 +14,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.problem import equal_columns
 from sqlrl.solve.structure import pointers, ragged_ranges
 
+INT32_MAX = 2**31 - 1
 ROWS = 4096
 """Rows that are made dense together."""
 DENSE = 60.0
@@ -37,8 +38,34 @@ class Choices:
         return len(self.observed)
 
     @cached_property
+    def _by_clause(self) -> sparse.csc_array:
+        found = self.features.tocsc()
+        found.sort_indices()
+        return found
+
+    @cached_property
     def _transposed(self) -> sparse.csr_array:
-        return self.features.T.tocsr()
+        return self._by_clause.T
+
+    @cached_property
+    def _paired(self) -> bool:
+        """Whether each choice has two states, of which the first one adds nothing, as those of atoms do."""
+        return len(self.offset) == 2 * len(self) and not np.diff(self.features.indptr)[::2].any()
+
+    @cached_property
+    def _true(self) -> sparse.csr_array:
+        """Of paired choices what the second state adds, shape (c, m)."""
+        table = self.features
+        return sparse.csr_array((table.data, table.indices, table.indptr[::2]), shape=(len(self), self.clauses))
+
+    def _of_pairs(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The log-likelihood of each of paired choices, and the probability of its second state, shapes (c,)."""
+        margin: FloatArray = self._true @ weights + (self.offset[1::2] - self.offset[::2])
+        # One exponential function for both, which never overflows, and a logarithm of numbers from 1 to 2.
+        small = np.exp(-np.abs(margin))
+        total = 1.0 + small
+        found = np.minimum(np.where(self.label == 1, margin, -margin), 0.0) - np.log(total)
+        return found, np.where(margin >= 0.0, 1.0, small) / total
 
     @cached_property
     def owner(self) -> IntArray:
@@ -58,14 +85,15 @@ class Choices:
 
     def equal_columns(self, columns: IntArray) -> IntArray:
         """Number the distinct ones of some clauses by what is counted of them, see `problem.equal_columns`; shape (m,)."""
-        table = self.features.tocsc()
-        table.sort_indices()
-        return equal_columns(table, columns)
+        return equal_columns(self._by_clause, columns)
 
     def _shares(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The log-likelihood of each choice, and the probability of each state."""
         if len(self) == 0:
             return np.zeros(0), np.zeros(0)
+        if self._paired:
+            found, share = self._of_pairs(weights)
+            return found, np.stack([1.0 - share, share], axis=1).ravel()
         score = self.features @ weights + self.offset
         first = self.start[:-1]
         score -= np.maximum.reduceat(score, first)[self.owner]
@@ -83,6 +111,9 @@ class Choices:
         Source: Huynh (2011), section 3.2.2: without clauses that join query atoms the conditional likelihood is a
         product over the query atoms (here: and blocks), so that it and its gradient are exact.
         """
+        if self._paired:
+            found, share = self._of_pairs(weights)
+            return float(found.sum()), self._differences.T @ (self.label - share)
         found, share = self._shares(weights)
         np.negative(share, out=share)
         share[self.observed] += 1.0
@@ -91,6 +122,9 @@ class Choices:
     @cached_property
     def _differences(self) -> sparse.csc_array:
         """What each state but the first of its choice adds to the counts, less what the first one adds."""
+        if self._paired:
+            table = self._by_clause
+            return sparse.csc_array((table.data, table.indices // 2, table.indptr), shape=(len(self), self.clauses))
         others = np.ones(len(self.offset), dtype=np.bool_)
         others[self.start[:-1]] = False
         rows = np.flatnonzero(others)
@@ -116,9 +150,12 @@ class Choices:
 
     def curvature(self, weights: FloatArray) -> FloatArray:
         """Return the diagonal of the negative Hessian, shape (m,): the variances of the counts."""
+        rest = self._differences
+        if self._paired:
+            share = self._of_pairs(weights)[1]
+            return np.asarray(rest.power(2).T @ (share * (1.0 - share)), dtype=np.float64)
         share = np.delete(self._shares(weights)[1], self.start[:-1])
         size = np.diff(self.start) - 1
-        rest = self._differences
         each = sparse.csr_array((share, np.arange(len(share)), pointers(size)), shape=(len(self), len(share)))
         means = each @ rest
         squares = rest.multiply(rest).T @ share
@@ -149,8 +186,21 @@ class Choices:
 
     def columns(self, which: IntArray, scale: FloatArray) -> Self:
         """Return the choices with some of the clauses only, their counts multiplied by `scale`."""
-        kept = self.features.tocsc()[:, which] @ sparse.diags_array(scale)
-        return replace(self, features=kept.tocsr())
+        if np.array_equal(which, np.arange(self.clauses)):
+            table = self.features
+            data = table.data if (scale == 1.0).all() else table.data * scale[table.indices]
+            kept = sparse.csr_array((data, table.indices, table.indptr), shape=table.shape)
+        else:
+            kept = (self._by_clause[:, which] @ sparse.diags_array(scale)).tocsr()
+        return replace(self, features=_narrow(kept))
+
+
+def _narrow(table: sparse.csr_array) -> sparse.csr_array:
+    # Products read half as many bytes of places.
+    if max(table.nnz, *table.shape) > INT32_MAX or table.indices.dtype == np.int32:
+        return table
+    places = table.indices.astype(np.int32), table.indptr.astype(np.int32)
+    return sparse.csr_array((table.data, *places), shape=table.shape)
 
 
 def weighted_squares(rows: sparse.csr_array, weight: FloatArray) -> FloatArray:

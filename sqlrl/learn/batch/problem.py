@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from scipy import sparse
 
-from sqlrl.distinct import distinct_values
+from sqlrl.distinct import distinct_values, mixed
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkRows
 from sqlrl.solve.restriction import UnsatisfiableError, Values
@@ -63,8 +64,10 @@ def support_table(network: Network) -> pa.Table:
     atom = np.concatenate([unit_atom, np.abs(rows.literals) - 1])
     clause = np.concatenate([network.units.indices[speaks].astype(np.int64), row_clause])
     real = ~network.helper[atom]
-    pairs = distinct_values(clause[real] * max(n, 1) + atom[real])
-    support = np.bincount(pairs // max(n, 1), minlength=m).astype(np.int64)
+    clause, atom = clause[real], atom[real]
+    if len(row_clause) or not network.units.has_canonical_format:
+        clause = distinct_values(clause * max(n, 1) + atom) // max(n, 1)
+    support = np.bincount(clause, minlength=m).astype(np.int64)
     return pa.table({"clause": network.clauses, "support": support if tied is None else support + tied})
 
 
@@ -173,13 +176,29 @@ def _moved(literals: IntArray, place: IntArray) -> IntArray:
 
 def equal_columns(counts: sparse.csc_array, columns: IntArray) -> IntArray:
     """Number the distinct `columns` of `counts`, shape (n, m), from 0 by first occurrence; -1 for others, shape (m,)."""
-    # Columns can be compared as bytes since indices are sorted, without duplicates and stored zeros.
+    # Columns can be compared as bytes since indices are sorted, without duplicates and stored zeros. Nearly all have a hash of their own.
     known: dict[tuple[bytes, bytes], int] = {}
-    found = np.full(counts.shape[1], -1, dtype=np.int64)
-    for j in columns.tolist():
+    same = np.arange(counts.shape[1], dtype=np.int64)
+    _, place, times = np.unique(_column_hashes(counts)[columns], return_inverse=True, return_counts=True)
+    for j in columns[times[place] > 1].tolist():
         part = slice(counts.indptr[j], counts.indptr[j + 1])
-        key = (counts.indices[part].tobytes(), counts.data[part].tobytes())
-        found[j] = known.setdefault(key, len(known))
+        same[j] = known.setdefault((counts.indices[part].tobytes(), counts.data[part].tobytes()), j)
+    number = np.full(counts.shape[1], -1, dtype=np.int64)
+    first = columns[same[columns] == columns]
+    number[first] = np.arange(len(first))
+    found = np.full(counts.shape[1], -1, dtype=np.int64)
+    found[columns] = number[same[columns]]
+    return found
+
+
+def _column_hashes(counts: sparse.csc_array) -> npt.NDArray[np.uint64]:
+    # Equal columns have equal ones, shape (m,).
+    place = mixed(counts.indices.astype(np.uint64) + np.uint64(1))
+    each = mixed(place + counts.data.astype(np.float64).view(np.uint64))
+    found = np.zeros(counts.shape[1], dtype=np.uint64)
+    filled = np.flatnonzero(np.diff(counts.indptr))
+    if len(filled):
+        found[filled] = np.add.reduceat(each, counts.indptr[filled].astype(np.int64))
     return found
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
 
 from sqlrl.errors import InputError
+from sqlrl.learn.batch import problem as module
 from sqlrl.learn.batch.problem import TrainingProblem, support_table, without_examples
 from sqlrl.learn.slices import cut, example_network
 from sqlrl.solve.counts import delta_counts
@@ -58,6 +63,25 @@ def test_examples_that_are_joined_cannot_be_left_out() -> None:
 def test_labels_are_checked_across_examples() -> None:
     broken = infeasible_truth(network(2, [(0, [-1, -2])], hard=[0], example=[7, 8]), np.array([True, True]))
     assert (broken.clause.tolist(), broken.example.tolist(), broken.count.tolist()) == ([0], [7], [1])
+
+
+@pytest.mark.parametrize("hashes_agree", [False, True])
+@given(
+    st.lists(st.lists(st.sampled_from([0, 0, 1, 2, -1]), min_size=3, max_size=3), min_size=1, max_size=12), st.randoms()
+)
+def test_columns_are_equal_where_their_numbers_are(
+    hashes_agree: bool, columns: list[list[int]], random: Random
+) -> None:
+    table = sparse.csc_array(np.array(columns, dtype=np.float64).T)
+    asked = np.array(sorted(random.sample(range(len(columns)), random.randint(0, len(columns)))), dtype=np.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        if hashes_agree:
+            patch.setattr(module, "_column_hashes", lambda counts: np.zeros(counts.shape[1], dtype=np.uint64))
+        found = module.equal_columns(table, asked)
+    numbers: dict[tuple[int, ...], int] = {}
+    for j, column in enumerate(columns):
+        expected = numbers.setdefault(tuple(column), len(numbers)) if j in asked else -1
+        assert found[j] == expected
 
 
 def test_support_counts_each_atom_once_and_no_helper() -> None:
