@@ -26,7 +26,17 @@ from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.subformulas import atoms_of, terms_of
-from sqlrl.logic.terms import Constant, EqualityLiteral, ExistsLiteral, Formula, Helper, Literal, Term, Variable
+from sqlrl.logic.terms import (
+    Constant,
+    EqualityLiteral,
+    ExistsLiteral,
+    Formula,
+    Helper,
+    Literal,
+    Term,
+    Variable,
+    constant_text,
+)
 
 _MARK = re.compile('"\x00([0-9]+)\x00"')
 
@@ -116,7 +126,7 @@ def _template_texts(program: Program, feature: int, formulas: Sequence[Formula])
 
 def _printed(names: Sequence[str]) -> list[str]:
     """Return constants as formulas have them, each printed once."""
-    known = {name: str(Constant(name)) for name in dict.fromkeys(names)}
+    known = {name: constant_text(name) for name in set(names)}
     return [known[name] for name in names]
 
 
@@ -193,9 +203,8 @@ def learned_model(
     of_rule: dict[int, tuple[int, BoundFeature]] = {
         id(bound.rule): (i, bound) for i, bound in enumerate(program.features) if bound.rule is not None
     }
-    first: dict[int, int] = {}
-    for clause, feature in enumerate(program.feature_of):
-        first.setdefault(feature, clause)
+    # Of several clauses of a feature the first one comes last here.
+    first = dict(zip(reversed(program.feature_of), range(program.clause_count - 1, -1, -1), strict=True))
     rules: list[Rule] = []
     for rule in program.model.rules:
         # Rules that only state a block have no feature; they come as they were.
@@ -274,7 +283,7 @@ def _weighted(
     # A rule that occurs several times (see `sqlrl.logic.alchemy.normal_rules`) has the sum of its weights.
     sums: dict[tuple[str, ...], float] = {}
     if len(places) == len(bound.feature.plus):
-        listed = Expansions(bound.feature.plus, tuple(rows), tuple(float(weights[c]) for c in clauses), one_by_one)
+        listed = Expansions(bound.feature.plus, tuple(rows), tuple(weights[clauses].tolist()), one_by_one)
         return Rule(rule.formula, None, expansions=listed, line=rule.line, path=rule.path)
     for clause, row in zip(clauses, rows, strict=True):
         key = tuple(row[j] for j in places)

@@ -114,8 +114,10 @@ def check_limit(extent: Extent, use: ShapeUse, *, counting: bool = True) -> None
     program, limit = extent.program, extent.limit
     if limit is None or extent.domain_bound(use) <= limit:
         return
-    for bound in enumerated(use.bound, extent.examples, counting=counting):
-        found = run_counts(program, use, bound.query)
+    # The estimate of memory has perhaps counted the same.
+    known = extent.enumerated.get((use.shape, program.clauses_of(use))) if counting else None
+    for i, bound in enumerate(enumerated(use.bound, extent.examples, counting=counting)):
+        found = known[i] if known else run_counts(program, use, bound.query)
         size = sum(n for _, n in found)
         if size > limit:
             most, largest = max(found, key=lambda pair: pair[1])

@@ -15,6 +15,7 @@ from scipy import sparse
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo
+from sqlrl.distinct import distinct
 from sqlrl.engine.nodes import column, named, star_count, subquery, table
 from sqlrl.errors import CountOverflowError, InfeasibleError
 from sqlrl.ground.atoms import Atoms, read_atoms, read_labels
@@ -167,11 +168,11 @@ def add_per_clause(total: npt.NDArray[np.object_], rows: GroundRows) -> None:
         total[clause] += multiplicity * size
         return
     # A shape has few of the clauses: nothing here takes time for all m.
-    clauses, places = np.unique(rows.clause, return_inverse=True)
+    groups = distinct([rows.clause])
     fits = int(rows.multiplicity.max()) * size <= INT64_MAX
-    found = np.zeros(len(clauses), np.int64) if fits else np.full(len(clauses), 0, dtype=object)
-    np.add.at(found, places, rows.multiplicity if fits else rows.multiplicity.astype(object))
-    total[clauses] += found.astype(object)
+    each = rows.multiplicity[groups.order]
+    found = np.add.reduceat(each if fits else each.astype(object), groups.starts[:-1])
+    total[rows.clause[groups.first]] += found.astype(object)
 
 
 def _units(

@@ -174,10 +174,11 @@ def _merged(extent: Extent, size: ShapeSize, plan: GroundingQuery) -> ShapeSize:
 def _joined(extent: Extent, use: ShapeUse) -> ShapeSize:
     """Count what the joins of a shape enumerate."""
     first, *witnesses = enumerations(extent, use)
-    rows = sum(n for _, n in first)
+    sizes = [n for _, n in first]
+    rows = sum(sizes)
     # Of each quantifier there are two counts, of which the second is of the literals in ground clauses.
     more = sum(n for found in witnesses[1::2] for _, n in found)
-    clause, _ = max(first, key=lambda pair: pair[1], default=(None, 0))
+    clause = first[sizes.index(max(sizes))][0] if sizes else None
     return ShapeSize(use, rows, rows * len(open_literals(use.bound)) + more, clause)
 
 

@@ -412,10 +412,9 @@ class Program:
             self.shapes[shape] = ShapeUse(bind(shape, self.layout))
         return self.shapes[shape]
 
-    def _new_clauses(self, feature: int, weights: Iterable[float]) -> None:
-        for weight in weights:
-            self.feature_of.append(feature)
-            self._initial.append(weight)
+    def _new_clauses(self, feature: int, weights: Sequence[float]) -> None:
+        self.feature_of.extend([feature] * len(weights))
+        self._initial.extend(weights)
 
     def _add_plain(self, features: Sequence[int], rows: dict[Shape, list[ParameterRows]]) -> None:
         """Number the clauses of rules without `+` variables, and note the rows of the parameter tables of each shape."""

@@ -35,10 +35,16 @@ class Constant:
     _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
-        if _PLAIN_CONSTANT.match(self.name):
-            return self.name
-        escaped = self.name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'"{escaped}"'
+        return constant_text(self.name)
+
+
+def constant_text(name: str) -> str:
+    """Return a constant as formulas have it: quoted unless it is a number or begins with a capital letter."""
+    if _PLAIN_CONSTANT.match(name):
+        return name
+    if "\\" in name or '"' in name or "\n" in name:
+        name = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{name}"'
 
 
 Term = Variable | Constant

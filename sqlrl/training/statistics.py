@@ -106,7 +106,8 @@ def by_evidence(program: Program, total: Counts, open_counts: Counts, violated: 
     plain = program.signs() > 0
     # A grounding of a formula of several clauses is several ground clauses, of which the evidence may decide some: what it decides of the
     # formula is then not known.
-    several = np.array([len(program.features[f].instances) > 1 for f in program.feature_of], dtype=bool)
+    of_feature = np.array([len(bound.instances) > 1 for bound in program.features], dtype=bool)
+    several = of_feature[np.array(program.feature_of, dtype=np.int64)]
     decided: dict[str, Counts] = {
         "open": open_counts.copy(),
         "satisfied_by_evidence": np.where(plain, satisfied, violated),

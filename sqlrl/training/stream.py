@@ -19,6 +19,7 @@ from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import named
 from sqlrl.errors import GroundingWarning, InputError, Parameter, warn
+from sqlrl.garbage import seldom_sought
 from sqlrl.ground.clauses import (
     atom_texts,
     clause_table,
@@ -293,7 +294,7 @@ class TrainingStream(LearnerRun):
     def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
         """Make the model with learned weights, and keep it with the run, all or nothing; missing weights of the last clauses are 0."""
         # Thousands of clauses are named, counted and stored, after the last window has moved the bar to its end.
-        with Stage("keeping the model"):
+        with Stage("keeping the model"), seldom_sought():
             found = self.changes.learned(self, weights, record.support)
             excess = None if record.excess is None else excess_without_fixed(self._program, record.excess)
             found = replace(found, statistics=with_excess(found.statistics, excess))

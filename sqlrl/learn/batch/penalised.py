@@ -556,9 +556,12 @@ def _quasi_newton(smooth: Smooth, penalty: FloatArray, most: int, watch: _Watch)
         if watch(replace(known, step=float(np.linalg.norm(known.point - watch.now.point)))):
             raise StopIteration
 
-    bounds = optimize.Bounds(
-        np.where(held[free] & (side > 0), 0.0, -np.inf), np.where(held[free] & (side < 0), 0.0, np.inf)
-    )
+    # For bounds that bound nothing scipy takes longer than for the steps, as it goes through them one by one.
+    bounds = None
+    if held[free].any():
+        bounds = optimize.Bounds(
+            np.where(held[free] & (side > 0), 0.0, -np.inf), np.where(held[free] & (side < 0), 0.0, np.inf)
+        )
     options = {"maxiter": most, "maxcor": 20, "ftol": 0.0, "gtol": 0.0, "maxfun": 20 * most, "maxls": 50}
     optimize.minimize(
         evaluate, start.point[free], jac=True, method="L-BFGS-B", callback=note, options=options, bounds=bounds
