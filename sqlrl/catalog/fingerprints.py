@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.values import instant_count
@@ -20,6 +23,7 @@ MISSING = "missing"
 # The content of files up to this size counts, so that a copy or `touch` is no change; hashing it takes some milliseconds.
 _SMALL = 1 << 22
 _PATTERN = "files"
+_ROWS = "rows"
 MARK = "md5"
 """The format of hashes of rows: `rows_hash`."""
 _HASH_OF_ONE_ROW = 16_502_148_336_771_693_136
@@ -130,6 +134,32 @@ def table_fingerprint(engine: DuckDBEngine, table: exp.Expr, columns: Mapping[st
     """Return the mark of its format, the number of rows, and an order-free hash of all rows of a relation; as `rows_hash`."""
     row = engine.fetch(rows_hash(table, columns), step="fingerprint a source").to_pylist()[0]
     return f"{MARK}:{row['n']}:{row['h']}"
+
+
+def rows_fingerprint(rows: pa.Table) -> str:
+    """Return the number of rows, and a hash of their bytes in this order, of a table that cannot be read again."""
+    # Its rows are at hand as they were given: no database has to write each as text, which takes ten times as long.
+    digest = _Digest()
+    with pa.PythonFile(digest, mode="w") as sink, pa.ipc.new_stream(sink, rows.schema.remove_metadata()) as stream:
+        stream.write_table(rows.replace_schema_metadata(None))
+    return f"{_ROWS}:{len(rows)}:{digest.hash.hexdigest()}"
+
+
+class _Digest(io.RawIOBase):
+    """A file whose content is hashed, and not kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hash = hashlib.sha256()
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Take what Arrow writes, buffers as they are."""
+        self.hash.update(data)
+        return memoryview(data).nbytes
 
 
 def row_count(fingerprint: str) -> int | None:

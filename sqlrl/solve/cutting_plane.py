@@ -40,8 +40,10 @@ class ClauseOracle(Protocol):
         """The clauses all of whose ground clauses `start` returns, shape (m,); no round has to ask for them."""
         ...
 
-    def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
-        """Return it with the rows of incomplete clauses that a world violates (`wanted` 1) or satisfies (-1), distinct, at full multiplicity."""
+    def unsatisfied(
+        self, world: BoolArray, wanted: npt.NDArray[np.int8], since: BoolArray | None = None
+    ) -> Network:
+        """Return it with the rows of incomplete clauses that a world violates (`wanted` 1) or satisfies (-1), distinct, at full multiplicity; it may lack those that the world `since` violates or satisfies as well."""
         ...
 
     def among(self, chosen: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
@@ -177,6 +179,7 @@ class _Run(Rounds):
         self.wanted = wanted_truth(network, self.soft)
         self.grounding = 0.0
         self._solved = network
+        self._before: BoolArray | None = None  # the world that was asked about last
 
     @property
     def asked(self) -> BoolArray:
@@ -185,7 +188,10 @@ class _Run(Rounds):
 
     def _more(self) -> BoolArray:
         begun, self._solved = time.perf_counter(), self.network
-        self.network, changed = add_rows(self.network, self.oracle.unsatisfied(self.best.world, self.wanted))
+        world = self.best.world
+        # What the world before did not meet is there already.
+        self.network, changed = add_rows(self.network, self.oracle.unsatisfied(world, self.wanted, self._before))
+        self._before = world
         if not self.best.proved:
             pairs = self.oracle.among(self._undecided(), self.wanted)
             self.network, more = add_rows(self.network, pairs)
