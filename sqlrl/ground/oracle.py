@@ -205,6 +205,16 @@ class ProgramOracle:
                 found[group] = found.get(group, 0) + self.extent.join_bound(use)
         return found
 
+    @property
+    def large(self) -> bool:
+        """Whether there are so many atoms that counting `sizes` is work to be avoided."""
+        return sum(info.atom_count for info in self.program.layout.predicates.values()) > MANY_ATOMS
+
+    @property
+    def known_sizes(self) -> dict[Hashable, int]:
+        """The `sizes`, or `bounds` where they are too much work and were not counted."""
+        return self.bounds if self.large and "sizes" not in self.__dict__ else self.sizes
+
     @cached_property
     def sizes(self) -> dict[Hashable, int]:
         """Bounds on ground clauses of two literals or more, by group of shapes: from domain sizes if small, else joins."""
@@ -224,7 +234,7 @@ class ProgramOracle:
     ) -> dict[Hashable, int]:
         """Return how many ground clauses a world does not meet, by group of shapes, counting to `most` + 1 for each shape."""
         self._show(world)
-        found, met = dict.fromkeys(self.sizes, 0), list[int]()
+        found, met = dict.fromkeys(self.bounds, 0), list[int]()
         for place, each in enumerate(x.unsatisfied for x in self._round(wanted)):
             shape, times = self._together[each.use.shape], max(len(each.clauses), 1)
             # Rows that merge count each, and so do those whose literals merge into one.

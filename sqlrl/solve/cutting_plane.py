@@ -67,8 +67,18 @@ class ClauseOracle(Protocol):
         ...
 
     @property
+    def large(self) -> bool:
+        """Whether there are so many atoms that counting `sizes` is work to be avoided."""
+        ...
+
+    @property
     def bounds(self) -> Mapping[Hashable, int]:
         """Bounds on `sizes` that take no time."""
+
+    @property
+    def known_sizes(self) -> Mapping[Hashable, int]:
+        """The `sizes`, or `bounds` where they are too much work and were not counted."""
+        ...
 
     @property
     def sizes(self) -> Mapping[Hashable, int]:
@@ -87,7 +97,7 @@ class ClauseOracle(Protocol):
 
 def estimate(oracle: ClauseOracle, weights: npt.ArrayLike) -> NetworkEstimate:
     """Count, without grounding it, what decides how a network is best grounded; weights and errors as for `cutting_planes`."""
-    for sizes in (oracle.bounds, oracle.sizes):
+    for sizes in (oracle.bounds,) if oracle.large else (oracle.bounds, oracle.sizes):
         known = NetworkEstimate(sizes, sizes)
         if known.small:
             return known
@@ -95,7 +105,9 @@ def estimate(oracle: ClauseOracle, weights: npt.ArrayLike) -> NetworkEstimate:
     soft = soft_weights(network, weights)
     first = mpe(network, soft, describe=oracle.describe)
     most = {shape: int(SHARE * size) for shape, size in sizes.items()}
-    return NetworkEstimate(sizes, oracle.unmet(first.world, wanted_truth(network, soft), most))
+    unmet = oracle.unmet(first.world, wanted_truth(network, soft), most)
+    # Of a world that meets all of them it does not matter how many there are, which takes as long to count as what it does not meet.
+    return NetworkEstimate(oracle.sizes if any(unmet.values()) else sizes, unmet)
 
 
 # ---- rounds ------------------------------------------------------------------------------------------
@@ -215,7 +227,7 @@ class _Run(Rounds):
         network = replace(self.network, base=exact - open_counts(self.network, world).astype(object))
         atoms, rows = len(network.atoms), len(network.row_clause)
         reason = (
-            f"{rows:,} of at most {sum(self.oracle.sizes.values()):,} ground clauses in {counted(self.count, 'round')}"
+            f"{rows:,} of at most {sum(self.oracle.known_sizes.values()):,} ground clauses in {counted(self.count, 'round')}"
         )
         choice = MethodChoice("cutting plane", 0, atoms, rows, reason, self.grounding)
         # What was not grounded earns in this world the most that it can, so that no world gains by it: the gap is one of the whole network.

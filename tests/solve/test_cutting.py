@@ -28,7 +28,7 @@ class InMemory:
 
     def __init__(self, whole: Network) -> None:
         self.whole, self.size = whole, len(whole.row_clause)
-        self.sizes = {"all": self.size}
+        self.sizes = self.known_sizes = {"all": self.size}
         self.worlds: list[np.ndarray] = []
         self.pairs: list[np.ndarray] = []
 
