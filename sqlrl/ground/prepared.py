@@ -19,9 +19,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo
+from sqlrl.distinct import distinct
 from sqlrl.engine.nodes import column, conjunction, named, star_count, subquery, table
 from sqlrl.errors import OverflowEngineError
-from sqlrl.ground.atoms import AtomColumns, assembled_atoms, atoms_query, open_predicates
+from sqlrl.ground.atoms import AtomColumns, assembled_atoms, atoms_query, block_keys, open_predicates
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.counts import Counts, GroundingCount, grounding_counts, grounding_totals
 from sqlrl.ground.features import MANY_SHAPES
@@ -38,7 +39,7 @@ from sqlrl.plan.counting import count_violated, enumerated_by_count
 from sqlrl.plan.expansion import unlisted
 from sqlrl.plan.grounding import ground
 from sqlrl.plan.named_clauses import evidence_violations
-from sqlrl.plan.prepared import EXAMPLES, NAMED, Part, fused, over_examples, over_names
+from sqlrl.plan.prepared import EXAMPLES, NAMED, Part, fused, over_example, over_examples, over_name, over_names
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED
 
@@ -99,6 +100,39 @@ def why_not(program: Program) -> str | None:
     return None
 
 
+@dataclass(frozen=True)
+class _Text:
+    """A statement, and the one that takes its place where there is one example."""
+
+    many: str
+    one: str | None = None
+
+    def of(self, values: _Values) -> str:
+        """Return the text that runs with some values."""
+        return self.many if self.one is None or not values.alone else self.one
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Examples as a parameter of that name, without an `s` where there is one; None for all."""
+
+    name: str
+    examples: Sequence[int] | Sequence[str] | None
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is one."""
+        return self.examples is not None and len(self.examples) == 1
+
+    def of(self, text: _Text) -> Mapping[str, Any] | None:
+        """Return the parameters of a text."""
+        if self.examples is None:
+            return None
+        if self.alone and text.one is not None:
+            return {self.name.removesuffix("s"): self.examples[0]}
+        return {self.name: list(self.examples)}
+
+
 class PreparedProgram:
     """A program that `why_not` has nothing against, as it is now: whoever changes its clauses or its layout must make another one."""
 
@@ -109,7 +143,7 @@ class PreparedProgram:
         self._open = list(open_predicates(program))
         self._uses = [use for use in program.shapes.values() if use.bound.is_open]
         self._known: list[tuple[GroundingCount, list[tuple[int, int]]]] = []  # what no query has to count
-        self._texts: dict[int, str] = {}  # of plans that this holds, by identity
+        self._texts: dict[int, _Text] = {}  # of plans that this holds, by identity
         self._listed = True  # whether the new combinations of all templates are part of the numbers
 
     @cached_property
@@ -131,35 +165,41 @@ class PreparedProgram:
     def _atoms(self) -> list[tuple[int, Part]]:
         found = []
         for i, (info, rule) in enumerate(self._open):
-            columns = ("atom", "example", "prior", *(("block", "decided") if rule is not None else ()))
-            found.append((i, Part(atoms_query(info, rule, self._some), columns)))
+            keys = () if rule is None else (*(f"key_{key}" for key in block_keys(info, rule)), "decided")
+            query = atoms_query(info, rule, self._some, keys_alone=True)
+            found.append((i, Part(query, ("atom", "example", "prior", *keys))))
         return found
 
-    def _text(self, query: exp.Query) -> str:
-        few = _few(query)
-        return self._engine.render(few if self._some is None else over_examples(few))
+    def _text(self, query: exp.Query) -> _Text:
+        few, render = _few(query), self._engine.render
+        if self._some is None:
+            return _Text(render(few))
+        one = over_example(few)
+        return _Text(render(over_examples(few)), None if one is None else render(one))
 
-    def _rows(self, text: str, values: Mapping[str, Any] | None, step: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    def _rows(self, text: _Text, values: _Values, step: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Run a text of `_text`."""
-        names, rows = self._engine.fetch_rows(text, step=step, values=values)
+        names, rows = self._engine.fetch_rows(text.of(values), step=step, values=values.of(text))
         if len(rows) > MOST_ROWS:
             raise _TooManyRowsError
         return names, rows
 
     @cached_property
-    def _chosen(self) -> str:
+    def _chosen(self) -> _Text:
         """The text that reads the examples and their query atoms."""
-        examples = self.program.layout.examples
+        examples, render = self.program.layout.examples, self._engine.render
         if self._some is not None:
-            return self._engine.render(over_names(self._atoms, examples, MOST_ROWS + 1))
+            one = over_name(self._atoms, examples, MOST_ROWS + 1)
+            many = render(over_names(self._atoms, examples, MOST_ROWS + 1))
+            return _Text(many, None if one is None else render(one))
         every = Part(exp.select("*").from_(table(examples)), ("ordinal", "example"))
         return self._text(fused([(NAMED, every), *self._atoms]))
 
     @cached_property
-    def _numbers(self) -> tuple[list[tuple[Part, Take]], str]:
-        """The parts of the numbers, what reads each, and the text of their statement; empty if there is none."""
+    def _numbers(self) -> tuple[list[tuple[Part, Take]], _Text | None]:
+        """The parts of the numbers, what reads each, and the text of their statement, if there is any."""
         parts = [*self._totals(), *self._evidence(), *self._templates()]
-        text = self._text(fused(list(enumerate(p for p, _ in parts)))) if parts else ""
+        text = self._text(fused(list(enumerate(p for p, _ in parts)))) if parts else None
         return parts, text
 
     def _totals(self) -> Iterator[tuple[Part, Take]]:
@@ -273,7 +313,7 @@ class PreparedProgram:
         if examples is None:
             return None
         atoms = assembled_atoms(program, read)
-        values = None if chosen is None else {"examples": examples.tolist()}
+        values = _Values("examples", None if chosen is None else examples.tolist())
         numbers = self._count(values)
         if numbers is None:
             return None
@@ -297,23 +337,23 @@ class PreparedProgram:
 
     def _read_atoms(self, chosen: Sequence[str] | None) -> tuple[IntArray | None, list[_Read]]:
         """Read examples, None if the data lack one or one comes twice, and their query atoms by predicate."""
-        values = None if chosen is None else {"names": list(chosen)}
+        values = _Values("names", None if chosen is None else list(chosen))
         _, rows = self._rows(self._chosen, values, "read the examples and their query atoms")
         parts: dict[int, list[tuple[Any, ...]]] = {}
         for row in rows:
             parts.setdefault(row[0], []).append(row)
         ids = [row[2] for row in sorted(parts.get(NAMED, []))]
-        if None in ids or len(set(ids)) < len(ids):
+        if None in ids or len(set(ids)) < len(ids) or (chosen is not None and len(ids) < len(chosen)):
             return None, []
         found = ((info, rule, parts.get(i, [])) for i, (info, rule) in enumerate(self._open))
-        atoms = [(info, rule, [_columns(rows, rule is not None)]) for info, rule, rows in found]
+        atoms = [(info, rule, [_columns(rows, info, rule)]) for info, rule, rows in found]
         return np.array(ids, dtype=np.int64), atoms
 
-    def _count(self, values: Mapping[str, Any] | None) -> _Numbers | None:
+    def _count(self, values: _Values) -> _Numbers | None:
         """Run the statement of numbers; None if one of them is for `ground_network` to say."""
         parts, text = self._numbers
         numbers = _Numbers(np.full(self.program.clause_count, 0, dtype=object))
-        if not text:
+        if text is None:
             return numbers
         _, rows = self._rows(text, values, "count groundings and what is unseen")
         found: list[list[_Row]] = [[] for _ in parts]
@@ -335,28 +375,25 @@ def _few(query: exp.Query) -> exp.Query:
     return exp.select("*").from_(subquery(query, "few")).limit(MOST_ROWS + 1)
 
 
-def _columns(rows: Sequence[tuple[Any, ...]], blocks: bool) -> AtomColumns:
-    """Return the columns of query atoms from rows `part, atom, example, prior, block, decided`."""
+def _columns(rows: Sequence[tuple[Any, ...]], info: PredicateInfo, rule: BlockRule | None) -> AtomColumns:
+    """Return the columns of query atoms from rows `part, atom, example, prior`, and for a block its keys and `decided`."""
     ids, example = (np.array([row[i] for row in rows], dtype=np.int64) for i in (1, 2))
     prior = np.array([row[3] or 0.0 for row in rows], dtype=np.float64)
-    if not blocks:
+    if rule is None:
         return ids, example, prior, np.full(len(rows), -1), np.zeros(len(rows), dtype=np.bool_)
-    return (
-        ids,
-        example,
-        prior,
-        np.array([row[4] for row in rows], dtype=np.int64),
-        np.array([row[5] for row in rows], dtype=np.bool_),
-    )
+    last = 4 + len(block_keys(info, rule))
+    keys = [np.array([row[i] for row in rows], dtype=np.int64) for i in range(4, last)]
+    block = distinct(keys).inverse if keys else np.zeros(len(rows), dtype=np.int64)
+    return ids, example, prior, block, np.array([row[last] for row in rows], dtype=np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
 class _PreparedPipeline(Pipeline):
     """Runs texts in place of queries."""
 
-    run: Callable[[str, Mapping[str, Any] | None, str], tuple[list[str], list[tuple[Any, ...]]]] = field(kw_only=True)
-    values: Mapping[str, Any] | None = field(kw_only=True)
-    texts: dict[int, str] = field(kw_only=True)  # by identity of the plan
+    run: Callable[[_Text, _Values, str], tuple[list[str], list[tuple[Any, ...]]]] = field(kw_only=True)
+    values: _Values = field(kw_only=True)
+    texts: dict[int, _Text] = field(kw_only=True)  # by identity of the plan
 
     def stream(self, each: ShapePlan) -> Iterator[pa.RecordBatch]:
         """Run the text of a query, all rows at once."""
