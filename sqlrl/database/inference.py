@@ -20,7 +20,6 @@ from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
-from sqlrl.plan.prepared import EXAMPLES
 from sqlrl.report.console import Progress
 from sqlrl.training.session import Query, Session
 from sqlrl.wording import shortened
@@ -186,7 +185,7 @@ def _prepared_task(
     layout = program.public_layout
     _check_free(session, destination, layout)
     size = layout.example_count if whole else len(chosen)
-    extent = Extent(program, None if whole else EXAMPLES, asked.limit, None if whole else size)
+    extent = prepared.extent(None if whole else size, asked.limit)
     ready = prepared.ground(chosen, asked.limit) if preparation.fits(extent) else None
     if ready is None:
         return None

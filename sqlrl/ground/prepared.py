@@ -51,6 +51,9 @@ _Read = tuple[PredicateInfo, BlockRule | None, list[AtomColumns]]
 MOST_ROWS = 20_000
 """The most rows of a statement: more are better read as arrays than as tuples of Python."""
 
+MOST_LISTED = 100_000
+"""The most clauses of a template that are held in memory, where to look for those of few examples takes no time to speak of."""
+
 _Row = tuple[tuple[int, ...], tuple[list[int], ...]]
 """Numbers, and lists of them, those that are NULL left out."""
 
@@ -144,6 +147,7 @@ class PreparedProgram:
         self._uses = [use for use in program.shapes.values() if use.bound.is_open]
         self._known: list[tuple[GroundingCount, list[tuple[int, int]]]] = []  # what no query has to count
         self._texts: dict[int, _Text] = {}  # of plans that this holds, by identity
+        self._extents: dict[tuple[int | None, int | None], Extent] = {}
         self._listed = True  # whether the new combinations of all templates are part of the numbers
 
     @cached_property
@@ -244,9 +248,10 @@ class PreparedProgram:
             instances = [x for x in bound.instances if bind(x.shape, program.layout).is_open]
             if self._is_complete(i) or not instances:
                 continue
+            known = self._listed_combinations(i)
             plans = [
                 unlisted(
-                    instance, program.layout, program.expansions[i], plus=plus,
+                    instance, program.layout, program.expansions[i] if known is None else None, plus=plus,
                     constants=program.constants.single_row(instance), examples=self._some,
                 )
                 for instance in instances
@@ -257,9 +262,17 @@ class PreparedProgram:
             for query, atoms, lists in filter(None, plans):
                 names = (*(f"plus{k}" for k in range(len(plus))), *(f"l{k}" for k in range(atoms)))
 
-                def take(numbers: _Numbers, rows: list[_Row], i: int = i, size: int = len(plus)) -> bool:
+                def take(
+                    numbers: _Numbers,
+                    rows: list[_Row],
+                    i: int = i,
+                    size: int = len(plus),
+                    known: frozenset[tuple[int, ...]] = known or frozenset(),
+                ) -> bool:
                     """Note the combinations that some query atom has, and these atoms."""
                     for values, found in rows:
+                        if values[:size] in known:
+                            continue
                         atoms = {*values[size:], *chain.from_iterable(found)} - {0}
                         if atoms:
                             numbers.combinations.add((i, *values[:size]))
@@ -267,6 +280,16 @@ class PreparedProgram:
                     return True
 
                 yield Part(query, names, tuple(f"e{k}" for k in range(lists))), take
+
+    def _listed_combinations(self, template: int) -> frozenset[tuple[int, ...]] | None:
+        """Return the combinations of constants for which a template has clauses; None if they are many, for the database to look through."""
+        size = len(self.program.features[template].feature.plus)
+        listed = self.program.expansions[template]
+        columns = [column(f"plus{k}") for k in range(size)]
+        _, rows = self._engine.fetch_rows(
+            exp.select(*columns).from_(table(listed)).limit(MOST_LISTED + 1), step="read the clauses of a template"
+        )
+        return frozenset(rows) if len(rows) <= MOST_LISTED else None
 
     def _is_complete(self, template: int) -> bool:
         """Whether a template has a clause for every combination of constants of its types."""
@@ -290,6 +313,13 @@ class PreparedProgram:
 
     # ---- running them -----------------------------------------------------------------------------------
 
+    def extent(self, size: int | None, limit: int | None) -> Extent:
+        """Return the extent of so many examples, None for all; what it knows of bounds is kept for the next call."""
+        key = size, limit
+        if key not in self._extents:
+            self._extents[key] = Extent(self.program, self._some, limit, size)
+        return self._extents[key]
+
     def ground(self, chosen: Sequence[str] | None, limit: int | None) -> PreparedNetwork | None:
         """Ground examples by their names, None for all; None if that is for `ground_network`."""
         layout = self.program.layout
@@ -297,7 +327,7 @@ class PreparedProgram:
         atoms = sum(info.atom_count for info, _ in self._open) * size // max(layout.example_count, 1)
         if not 0 < size <= FEW or atoms > MOST_ROWS:
             return None
-        extent = Extent(self.program, self._some, limit, None if chosen is None else size)
+        extent = self.extent(None if chosen is None else size, limit)
         bounds = [extent.join_bound(use) for use in self._uses]
         literals = sum(bound * open_width(use) for bound, use in zip(bounds, self._uses, strict=True))
         if (limit is not None and max(bounds, default=0) > limit) or literals > most_entries(self.program):
