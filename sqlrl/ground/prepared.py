@@ -34,7 +34,8 @@ from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import AtomIndex, GroundRows
 from sqlrl.ground.tied import TiedClauses, ground_tied, tied_clauses
 from sqlrl.ground.unseen import Unseen, listed_templates
-from sqlrl.logic.shapes import ShapeLiteral
+from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral
+from sqlrl.logic.terms import Variable
 from sqlrl.plan.counting import count_violated, enumerated_by_count
 from sqlrl.plan.expansion import unlisted
 from sqlrl.plan.grounding import ground
@@ -87,6 +88,7 @@ class _Numbers:
     counted: list[tuple[GroundingCount, list[tuple[int, int]]]] = field(default_factory=list)
     combinations: set[tuple[int, ...]] = field(default_factory=set)  # template and constants
     touched: set[int] = field(default_factory=set)  # query atoms
+    ground: dict[Shape, list[tuple[int, ...]]] = field(default_factory=dict)  # `clause, l0, l1, ...` of some shapes
 
 
 def why_not(program: Program) -> str | None:
@@ -147,6 +149,7 @@ class PreparedProgram:
         self._uses = [use for use in program.shapes.values() if use.bound.is_open]
         self._known: list[tuple[GroundingCount, list[tuple[int, int]]]] = []  # what no query has to count
         self._texts: dict[int, _Text] = {}  # of plans that this holds, by identity
+        self._from_templates: set[Shape] = set()  # shapes whose ground clauses come with the combinations of their template
         self._extents: dict[tuple[int | None, int | None], Extent] = {}
         self._listed = True  # whether the new combinations of all templates are part of the numbers
 
@@ -161,6 +164,9 @@ class PreparedProgram:
             if tied is not None:
                 single = tied.plan(self.program.constants.scratch("tied", tied.row), self._some)
                 self._texts[id(single)] = self._text(single.plan.query)
+            elif use.shape in self._from_templates:
+                found.append(_PreparedShape(each, None, None))
+                continue
             self._texts[id(each)] = self._text(each.plan.query)
             found.append(_PreparedShape(each, tied, single))
         return found
@@ -259,6 +265,7 @@ class PreparedProgram:
             if None in plans or any(self._has_helper(instance.shape.literals) for instance in instances):
                 self._listed = False
                 return
+            clauses = self._clauses_of(instances, plus) if known is not None else None
             for query, atoms, lists in filter(None, plans):
                 names = (*(f"plus{k}" for k in range(len(plus))), *(f"l{k}" for k in range(atoms)))
 
@@ -268,8 +275,13 @@ class PreparedProgram:
                     i: int = i,
                     size: int = len(plus),
                     known: frozenset[tuple[int, ...]] = known or frozenset(),
+                    clauses: Mapping[tuple[int, ...], int] | None = clauses,
+                    shape: Shape = instances[0].shape,
                 ) -> bool:
-                    """Note the combinations that some query atom has, and these atoms."""
+                    """Note the combinations that some query atom has, and these atoms, and the ground clauses of others."""
+                    if clauses is not None:
+                        listed = ((clauses.get(values[:size]), values[size:]) for values, _ in rows)
+                        numbers.ground[shape] = [(clause, *atoms) for clause, atoms in listed if clause is not None]
                     for values, found in rows:
                         if values[:size] in known:
                             continue
@@ -291,6 +303,28 @@ class PreparedProgram:
         )
         return frozenset(rows) if len(rows) <= MOST_LISTED else None
 
+    def _clauses_of(self, instances: Sequence[Instance], plus: tuple[str, ...]) -> dict[tuple[int, ...], int] | None:
+        """Return the clause of each combination if all clauses of a shape are those of one template, one row of its query is one of theirs, and none merge."""
+        shape, terms = instances[0].shape, instances[0].arguments
+        users = [x for bound in self.program.features for x in bound.instances if x.shape == shape]
+        use = next((use for use in self._uses if use.shape == shape), None)
+        names = [x.name for x in terms if isinstance(x, Variable)]
+        if len(instances) > 1 or len(users) > 1 or use is None or use.parameters is None or sorted(names) != sorted(plus):
+            return None
+        plan = ground(use.bound, self._some)
+        if len(names) < len(terms) or plan.has_multiplicity or plan.has_absent or plan.list_signs or plan.may_repeat:
+            return None
+        if tied_clauses(self.program, ShapePlan(use, plan, tuple(use.clauses))) is not None:
+            return None
+        columns = [column("clause"), *(column(f"k{names.index(name)}") for name in plus)]
+        listed = exp.select(*columns).from_(table(use.parameters))
+        _, rows = self._engine.fetch_rows(listed, step="read the clauses of a shape")
+        found = {row[1:]: row[0] for row in rows}
+        if len(found) < len(rows):
+            return None
+        self._from_templates.add(shape)
+        return found
+
     def _is_complete(self, template: int) -> bool:
         """Whether a template has a clause for every combination of constants of its types."""
         program, bound = self.program, self.program.features[template]
@@ -309,7 +343,8 @@ class PreparedProgram:
 
     def render(self) -> None:
         """Render all statements now."""
-        _ = self._shapes, self._numbers, self._chosen
+        # What comes with the numbers needs no statement of its own.
+        _ = self._numbers, self._shapes, self._chosen
 
     # ---- running them -----------------------------------------------------------------------------------
 
@@ -350,7 +385,7 @@ class PreparedProgram:
         budget = memory_budget(program, len(atoms.ids))
         pipeline = _PreparedPipeline(
             extent, AtomIndex(atoms.ids), numbers.evidence, budget,
-            run=self._rows, values=values, texts=self._texts,
+            run=self._rows, values=values, texts=self._texts, known=numbers.ground,
         )  # fmt: skip
         pieces: list[GroundRows | TiedTable] = []
         for shape in self._shapes:
@@ -424,10 +459,16 @@ class _PreparedPipeline(Pipeline):
     run: Callable[[_Text, _Values, str], tuple[list[str], list[tuple[Any, ...]]]] = field(kw_only=True)
     values: _Values = field(kw_only=True)
     texts: dict[int, _Text] = field(kw_only=True)  # by identity of the plan
+    known: Mapping[Shape, list[tuple[int, ...]]] = field(kw_only=True)  # rows that were read already
 
     def stream(self, each: ShapePlan) -> Iterator[pa.RecordBatch]:
         """Run the text of a query, all rows at once."""
-        names, rows = self.run(self.texts[id(each)], self.values, f"ground {each.use.shape}")
+        rows: Sequence[tuple[Any, ...]]
+        if each.use.shape in self.known:
+            rows = self.known[each.use.shape]
+            names = ["clause", *(f"l{i}" for i in range(len(each.plan.signs)))]
+        else:
+            names, rows = self.run(self.texts[id(each)], self.values, f"ground {each.use.shape}")
         if rows:
             kinds = [pa.list_(pa.int64()) if name.startswith("e") else pa.int64() for name in names]
             columns = zip(*rows, strict=True)
