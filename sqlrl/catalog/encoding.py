@@ -52,7 +52,11 @@ def encode(
 ) -> None:
     """Give every constant an id, and write rows of text (`example`, a0, a1, ..., and `extra`, kept as they are) as ids to a table."""
     records = store.types()
-    if all(name in records and records[name].size > FEW for name in types) and types and _known(store, raw, types, records):
+    if (
+        all(name in records and records[name].size > FEW for name in types)
+        and types
+        and _known(store, raw, types, records)
+    ):
         # Rows of constants that are known need no look for new ones.
         _write(store, raw, storage, types, records, extra, example_column)
         if not _lacks_ids(store, storage, key_columns(len(types), example_column)):

@@ -132,9 +132,7 @@ class ProgramOracle:
         found = [all(x.shape not in later for x in program.features[f].instances) for f in program.feature_of]
         return np.array(found, dtype=np.bool_)
 
-    def unsatisfied(
-        self, world: BoolArray, wanted: npt.NDArray[np.int8], since: BoolArray | None = None
-    ) -> Network:
+    def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8], since: BoolArray | None = None) -> Network:
         """Return the network with the rows that `world` does not meet; `wanted` is 1 (to hold), -1 (to fail) or 0, by clause."""
         # Rows that the world `since` does not meet either may be left out.
         if since is not None and len(world) > MANY_ATOMS:
@@ -208,7 +206,10 @@ class ProgramOracle:
     @property
     def large(self) -> bool:
         """Whether there are so many atoms that counting `sizes` is work to be avoided."""
-        return sum(info.atom_count for info in self.program.layout.predicates.values()) > MANY_ATOMS
+        layout, examples = self.program.layout, self.extent.example_count
+        atoms = sum(info.atom_count for info in layout.predicates.values())
+        share = 1 if examples is None else examples / max(layout.example_count, 1)
+        return share * atoms > MANY_ATOMS
 
     @property
     def known_sizes(self) -> dict[Hashable, int]:

@@ -149,7 +149,9 @@ class PreparedProgram:
         self._uses = [use for use in program.shapes.values() if use.bound.is_open]
         self._known: list[tuple[GroundingCount, list[tuple[int, int]]]] = []  # what no query has to count
         self._texts: dict[int, _Text] = {}  # of plans that this holds, by identity
-        self._from_templates: set[Shape] = set()  # shapes whose ground clauses come with the combinations of their template
+        self._from_templates: set[Shape] = (
+            set()
+        )  # shapes whose ground clauses come with the combinations of their template
         self._extents: dict[tuple[int | None, int | None], Extent] = {}
         self._listed = True  # whether the new combinations of all templates are part of the numbers
 
@@ -309,7 +311,13 @@ class PreparedProgram:
         users = [x for bound in self.program.features for x in bound.instances if x.shape == shape]
         use = next((use for use in self._uses if use.shape == shape), None)
         names = [x.name for x in terms if isinstance(x, Variable)]
-        if len(instances) > 1 or len(users) > 1 or use is None or use.parameters is None or sorted(names) != sorted(plus):
+        if (
+            len(instances) > 1
+            or len(users) > 1
+            or use is None
+            or use.parameters is None
+            or sorted(names) != sorted(plus)
+        ):
             return None
         plan = ground(use.bound, self._some)
         if len(names) < len(terms) or plan.has_multiplicity or plan.has_absent or plan.list_signs or plan.may_repeat:

@@ -146,9 +146,7 @@ def score(network: Network, weights: npt.ArrayLike, world: BoolArray) -> float:
 def weighted_score(soft: FloatArray, number: npt.NDArray[Any], linear: FloatArray, world: BoolArray) -> float:
     """Sum of w_i n_i and of `linear`, shape (n,), over the true atoms, rounded once at the end."""
     # A number beyond the floats is the OverflowError that `float` raises, too.
-    return _sum(
-        chain(_terms(soft, number), _of_atoms(lambda part, true: np.where(true, part, 0.0), linear, world))
-    )
+    return _sum(chain(_terms(soft, number), _of_atoms(lambda part, true: np.where(true, part, 0.0), linear, world)))
 
 
 PIECE = 1 << 16

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.distinct import distinct
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkRows
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkRows, ragged_ranges
 from sqlrl.solve.conflict import conflict_of
 from sqlrl.solve.counts import counts, open_counts, soft_weights, violation_cost, weighted_score
 from sqlrl.solve.cutting_plane_worlds import SHARE, NetworkEstimate, Rounds
@@ -23,7 +23,7 @@ from sqlrl.solve.network_updates import BestWorld
 from sqlrl.solve.other_worlds import Other
 from sqlrl.solve.restriction import UnsatisfiableError, select, with_components
 from sqlrl.solve.result import MethodChoice, MPEResult, SolverReport, status_of
-from sqlrl.solve.structure import compile_network, pointers, ragged_ranges
+from sqlrl.solve.structure import compile_network, pointers
 from sqlrl.solve.weighted import weigh
 from sqlrl.wording import counted
 
@@ -40,9 +40,7 @@ class ClauseOracle(Protocol):
         """The clauses all of whose ground clauses `start` returns, shape (m,); no round has to ask for them."""
         ...
 
-    def unsatisfied(
-        self, world: BoolArray, wanted: npt.NDArray[np.int8], since: BoolArray | None = None
-    ) -> Network:
+    def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8], since: BoolArray | None = None) -> Network:
         """Return it with the rows of incomplete clauses that a world violates (`wanted` 1) or satisfies (-1), distinct, at full multiplicity; it may lack those that the world `since` violates or satisfies as well."""
         ...
 
@@ -226,9 +224,7 @@ class _Run(Rounds):
         exact = np.where(asked, self.oracle.counts(world, asked), supposed)
         network = replace(self.network, base=exact - open_counts(self.network, world).astype(object))
         atoms, rows = len(network.atoms), len(network.row_clause)
-        reason = (
-            f"{rows:,} of at most {sum(self.oracle.known_sizes.values()):,} ground clauses in {counted(self.count, 'round')}"
-        )
+        reason = f"{rows:,} of at most {sum(self.oracle.known_sizes.values()):,} ground clauses in {counted(self.count, 'round')}"
         choice = MethodChoice("cutting plane", 0, atoms, rows, reason, self.grounding)
         # What was not grounded earns in this world the most that it can, so that no world gains by it: the gap is one of the whole network.
         precision = best.rounding + weighted.rounding

@@ -7,12 +7,12 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, ragged_ranges
 from sqlrl.kernels import inlined, inner, kernel
 from sqlrl.progress import at_stage
 from sqlrl.solve.relaxation import find_cliques
 from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
-from sqlrl.solve.structure import grouped, pointers, ragged_ranges
+from sqlrl.solve.structure import grouped, pointers
 from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork
 
 # ---- blocks that hard rows state ---------------------------------------------------------------------

@@ -11,8 +11,8 @@ from scipy.sparse import csgraph
 
 from sqlrl.distinct import numbered
 from sqlrl.errors import SqlrlError
-from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.structure import StructureRows, grouped, pointers, ragged_ranges
+from sqlrl.ground.network import BoolArray, IntArray, ragged_ranges
+from sqlrl.solve.structure import StructureRows, grouped, pointers
 from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork, merge_rows
 
 Values = npt.NDArray[np.int8]
