@@ -160,7 +160,8 @@ class Preparation:
     """When the network of a few examples comes from statements that are rendered once."""
 
     asked: bool | None  # True: always; None: from the second call with a model on
-    fits: Callable[[Extent], bool]  # whether an extent is to be grounded at once
+    method: str
+    fits: Callable[[Extent], bool]  # whether that method grounds an extent at once
 
 
 def _prepared_task(
@@ -186,7 +187,8 @@ def _prepared_task(
     _check_free(session, destination, layout)
     size = layout.example_count if whole else len(chosen)
     extent = prepared.extent(None if whole else size, asked.limit)
-    ready = prepared.ground(chosen, asked.limit) if preparation.fits(extent) else None
+    at_once = prepared.at_once(extent, preparation.method, preparation.fits)
+    ready = prepared.ground(chosen, asked.limit) if at_once else None
     if ready is None:
         return None
     new = ready.unseen

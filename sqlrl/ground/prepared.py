@@ -153,6 +153,7 @@ class PreparedProgram:
             set()
         )  # shapes whose ground clauses come with the combinations of their template
         self._extents: dict[tuple[int | None, int | None], Extent] = {}
+        self._at_once: dict[tuple[str, int | None, int | None], bool] = {}
         self._listed = True  # whether the new combinations of all templates are part of the numbers
 
     @cached_property
@@ -362,6 +363,13 @@ class PreparedProgram:
         if key not in self._extents:
             self._extents[key] = Extent(self.program, self._some, limit, size)
         return self._extents[key]
+
+    def at_once(self, extent: Extent, method: str, fits: Callable[[Extent], bool]) -> bool:
+        """Return whether a method grounds one of these extents at once, which is asked for once."""
+        key = method, extent.example_count, extent.limit
+        if key not in self._at_once:
+            self._at_once[key] = fits(extent)
+        return self._at_once[key]
 
     def ground(self, chosen: Sequence[str] | None, limit: int | None) -> PreparedNetwork | None:
         """Ground examples by their names, None for all; None if that is for `ground_network`."""
