@@ -59,10 +59,12 @@ def of_one(query: exp.Query, only: exp.Expr) -> exp.Query | None:
         if found.name != EXAMPLES.name or found.db:
             continue
         joined, alias = found.parent, found.alias
-        on = joined.args.get("on") if isinstance(joined, exp.Join) else None
-        if not isinstance(on, exp.EQ) or joined.side or not isinstance(joined.parent, exp.Select):
+        if not isinstance(joined, exp.Join) or joined.side:
             return None
-        select, sides = joined.parent, [on.left, on.right]
+        select, on = joined.parent, joined.args.get("on")
+        if not isinstance(on, exp.EQ) or not isinstance(select, exp.Select):
+            return None
+        sides = [on.left, on.right]
         others = [x for x in sides if not (isinstance(x, exp.Column) and x.table == alias)]
         joined.pop()
         if len(others) != 1 or any(x.table == alias for x in select.find_all(exp.Column)):
