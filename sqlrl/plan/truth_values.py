@@ -132,9 +132,7 @@ class Truths:
         for i in self.same[1:]:
             body.where(_equal(column("atom", aliases[self.same[0]]), column("atom", aliases[i])))
             # Their arguments are equal, too, of which facts that are joined first leave out most.
-            for (_, one), (_, other) in zip(
-                bound.columns(opened[self.same[0]]), bound.columns(opened[i]), strict=True
-            ):
+            for (_, one), (_, other) in zip(bound.columns(opened[self.same[0]]), bound.columns(opened[i]), strict=True):
                 if one != other:
                     body.where(_equal(body.known[one].copy(), body.known[other].copy()))
         for group in bound.shape.exists:
