@@ -19,6 +19,9 @@ Columns = npt.NDArray[Any] | Sequence[npt.NDArray[Any]]
 """Arrays of one length, the most significant first: a list of them, or a matrix whose rows they are (`matrix.T` has the columns of `matrix`)."""
 Value = TypeVar("Value", bound=np.generic)
 
+_DENSE = 4
+"""An array of up to so many times as many entries as there are rows takes less time than a sort of the rows."""
+
 SPAN = 2**63
 """So many values a packed integer may take."""
 
@@ -78,6 +81,35 @@ def distinct_values(values: npt.NDArray[Value]) -> npt.NDArray[Value]:
     first = np.ones(len(ascending), dtype=np.bool_)
     first[1:] = ascending[1:] != ascending[:-1]
     return ascending[first]
+
+
+def rows_and_numbers(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return `rows` and `inverse` of `distinct`, of columns of integers whose ranges are mostly about as large as they are long, such as ids."""
+    keys = _packed(columns)
+    size = len(columns[0])
+    if len(keys) != 1 or int(keys[0].max()) > _DENSE * size:
+        found = distinct(columns)
+        return found.rows, found.inverse
+    (key,) = keys
+    place = np.full(int(key.max()) + 1, -1, dtype=np.int64)
+    place[key] = np.arange(size)
+    there = place >= 0
+    number = np.cumsum(there) - 1
+    return np.stack([column[place[there]] for column in columns], axis=1), number[key]
+
+
+def numbered(labels: IntArray) -> tuple[int, IntArray]:
+    """Return how many different labels of at least 0 there are, and for each its number, from 0 in the order in which they come first."""
+    if not len(labels):
+        return 0, labels
+    # Labels of components are mostly numbered so, as to be seen in a hundredth of the time of a sort.
+    most = np.maximum.accumulate(labels)
+    if most[0] == 0 and (most[1:] <= most[:-1] + 1).all():
+        return int(most[-1]) + 1, labels.astype(np.int64)
+    found = distinct([labels])
+    rank = np.empty(len(found), dtype=np.int64)
+    rank[np.argsort(found.first)] = np.arange(len(found))
+    return len(found), rank[found.inverse]
 
 
 def ascending_order(columns: Columns) -> IntArray | None:

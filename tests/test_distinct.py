@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from sqlrl.distinct import ascending_order, distinct, distinct_values
+from sqlrl.distinct import ascending_order, distinct, distinct_values, numbered, rows_and_numbers
 
 Matrix = npt.NDArray[Any]
 ROOT = Path(__file__).parents[1]
@@ -54,6 +54,25 @@ def test_rows_are_those_of_numpy(matrix: Matrix) -> None:
     if matrix.shape[1]:
         columns = distinct(list(matrix.T))
         agrees(columns, columns.rows, expected)
+
+
+@given(matrices(), st.integers(0, 3))
+def test_rows_of_ids_are_those_of_numpy(matrix: Matrix, more: int) -> None:
+    matrix = np.repeat(matrix[:, :3].astype(np.int64), 1 + more, axis=0)
+    if not matrix.shape[1]:
+        return
+    values, inverse = np.unique(matrix, axis=0, return_inverse=True)
+    rows, number = rows_and_numbers(list(matrix.T))
+    np.testing.assert_array_equal(rows, values)
+    np.testing.assert_array_equal(number, inverse.reshape(-1))
+
+
+@given(st.lists(st.integers(0, 6)), st.booleans())
+def test_labels_are_numbered_as_they_come_first(labels: list[int], ready: bool) -> None:
+    expected = [list(dict.fromkeys(labels)).index(label) for label in labels]
+    count, number = numbered(np.array(expected if ready else labels, dtype=np.int32))
+    assert count == len(set(labels))
+    assert number.tolist() == expected
 
 
 @given(matrices())

@@ -239,7 +239,11 @@ def _listed_scope(store: Store, opening: PredicateOpening, source: ExampleSource
     soft = exp.select(*[o.copy() for o in outputs]).from_(store.table(known))
     parts: list[exp.Query] = [soft.where(exp.Not(this=exp.Is(this=column("prior"), expression=exp.null())))]
     if opening.scope is not None:
-        parts.append(exp.select(*outputs).from_(store.table(opening.scope)))
+        scope = exp.select(*outputs).from_(store.table(opening.scope))
+        if "soft" not in opening.sources:
+            # Its rows are distinct, and to find that out again takes as long as to encode a column.
+            return scope
+        parts.append(scope)
     return (
         exp.select("*").from_(parts[0].subquery("soft")).distinct()
         if len(parts) == 1
@@ -281,13 +285,10 @@ def atom_rows(
     if since is not None:
         query = exp.select("*").from_(query.subquery("every_one")).where(column("example") >= since)
     scope = query.subquery("s")
-    order = [exp.Ordered(this=column(c, "s")) for c in _atom_columns(record)]
-    number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
     label: exp.Expr = column("truth", "k")
     if opening.labelled:
         label = exp.Coalesce(this=label, expressions=[exp.false()])
     outputs = [
-        named(exp.cast(exp.Add(this=number, expression=exp.convert(first - 1)), "bigint"), "atom"),
         *[column(c, "s") for c in _atom_columns(record)],
         named(label, "truth"),
         named(column("prior", "k"), "prior"),
@@ -299,7 +300,13 @@ def atom_rows(
         outputs.append(named(exp.Coalesce(this=value, expressions=[zero]) if opening.labelled else value, "value"))
     joined = exp.select(*outputs).from_(scope)
     joined = joined.join(store.table(facts, "k"), on=equal_columns(opening.keys, "k", "s"), join_type="left")
-    return joined.order_by(column("atom")), [output.alias_or_name for output in outputs]
+    names = [output.alias_or_name for output in outputs]
+    # A window without an order numbers rows as they come: one with an order would sort them a second time.
+    number = exp.Add(this=exp.Window(this=exp.RowNumber()), expression=exp.convert(first - 1))
+    atom = named(exp.cast(number, "bigint"), "atom")
+    ordered = joined.order_by(*(column(c, "s") for c in _atom_columns(record)))
+    numbered = exp.select(atom, *(column(name, "o") for name in names)).from_(ordered.subquery("o"))
+    return numbered, ["atom", *names]
 
 
 def counted_facts(store: Store, record: PredicateRecord, facts: str) -> PredicateRecord:

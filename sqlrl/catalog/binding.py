@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlrl.catalog.appended_examples import grow
 from sqlrl.catalog.atom_counts import atom_counts
 from sqlrl.catalog.atoms import PredicateOpening, build_atoms, check_independent
+from sqlrl.catalog.bins import is_number
 from sqlrl.catalog.checks import (
     check_constants,
     check_declared,
@@ -298,9 +299,11 @@ def _encoded_scope(store: Store, opening: PredicateOpening, opened: pa.Table | N
         example_column=record.example == "column",
         example_type=store.state("example_type"),
     )
-    store.create(
-        encoded, exp.select("*").from_(store.table(encoded)).distinct(), f"encode the scope of {record.predicate}"
-    )
+    types = store.types()
+    # Texts of a scope are distinct, but those of numbers may be one number.
+    if opened is not None or any(is_number(types[name]) for name in record.known_types()):
+        distinct = exp.select("*").from_(store.table(encoded)).distinct()
+        store.create(encoded, distinct, f"encode the scope of {record.predicate}")
     store.drop(further)
     return replace(opening, scope=encoded)
 

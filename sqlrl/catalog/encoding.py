@@ -27,6 +27,9 @@ ROW = "row"
 FEW = 100_000
 """Of so many rows the database says as quickly whether two are alike as their hashes can be sorted."""
 
+_PROBED = 2_048
+"""Of so many rows the constants show whether those of all may be known."""
+
 _SHOWN = 5
 _WIDTH = 60
 
@@ -49,6 +52,15 @@ def encode(
 ) -> None:
     """Give every constant an id, and write rows of text (`example`, a0, a1, ..., and `extra`, kept as they are) as ids to a table."""
     records = store.types()
+    if (
+        all(name in records and records[name].size > FEW for name in types)
+        and types
+        and _known(store, raw, types, records)
+    ):
+        # Rows of constants that are known need no look for new ones.
+        _write(store, raw, storage, types, records, extra, example_column)
+        if not _lacks_ids(store, storage, key_columns(len(types), example_column)):
+            return
     by_type: dict[str, list[exp.Query]] = {}
     for i, name in enumerate(types):
         record = store.type_record(name, records)
@@ -66,6 +78,25 @@ def encode(
     if example_column:
         _extend_examples(store, raw)
     _write(store, raw, storage, types, records, extra, example_column)
+
+
+def _known(store: Store, raw: exp.Query, types: Sequence[str], records: Mapping[str, TypeRecord]) -> bool:
+    """Return whether the constants of the first rows are in the dictionaries."""
+    some = raw.subquery("all_rows")
+    query = exp.select(exp.convert(1).as_("one")).from_(exp.select("*").from_(some).limit(_PROBED).subquery("raw"))
+    unknown = []
+    for i, name in enumerate(types):
+        query = _with_constant(store, query, i, records[name])
+        unknown.append(exp.Is(this=column("id", f"d{i}"), expression=exp.null()))
+    new = query.where(exp.or_(*unknown)).limit(1)
+    return not store.count(new.subquery("new"), "look for new constants among the first rows")
+
+
+def _lacks_ids(store: Store, storage: str, keys: Sequence[str]) -> bool:
+    """Return whether some key of encoded rows is NULL."""
+    empty = exp.or_(*(exp.Is(this=column(key), expression=exp.null()) for key in keys))
+    found = exp.select(exp.convert(1).as_("one")).from_(store.table(storage)).where(empty).limit(1)
+    return bool(store.count(found.subquery("found"), "look for new constants"))
 
 
 def _first_seen(raw: exp.Query, positions: Sequence[int]) -> exp.Query:
@@ -116,12 +147,17 @@ def _write(
         query = join(query, store.table("example", "e"), column("name", "e").eq(column("example", "raw")), "LEFT")
     for i, name in enumerate(types):
         outputs.append(named(column("id", f"d{i}"), f"a{i}"))
-        on = column("name", f"d{i}").eq(constant_name(column(f"a{i}", "raw"), records[name]))
-        query = join(query, store.table(records[name].dictionary, f"d{i}"), on, "LEFT")
+        query = _with_constant(store, query, i, records[name])
     outputs += [named(column(c, "raw"), c) for c in extra]
     if not outputs:
         outputs = [named(exp.true(), "present")]
     store.create(storage, query.select(*outputs, copy=False), f"encode {storage}")
+
+
+def _with_constant(store: Store, query: exp.Select, i: int, record: TypeRecord) -> exp.Select:
+    """Join rows with the dictionary `d0`, `d1`, ... of an argument."""
+    on = column("name", f"d{i}").eq(constant_name(column(f"a{i}", "raw"), record))
+    return join(query, store.table(record.dictionary, f"d{i}"), on, "LEFT")
 
 
 @dataclass(frozen=True, slots=True)

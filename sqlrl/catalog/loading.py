@@ -27,7 +27,7 @@ from sqlrl.catalog.encoding import (
 )
 from sqlrl.catalog.examples import list_examples
 from sqlrl.catalog.files import PARQUET
-from sqlrl.catalog.fingerprints import table_fingerprint
+from sqlrl.catalog.fingerprints import rows_fingerprint, table_fingerprint
 from sqlrl.catalog.image import ArgumentRecord, PredicateRecord, SourceRecord, TypeRecord, with_types
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.soft_truths import check_kinds, check_roles
@@ -212,6 +212,8 @@ def _read(
         )
     if source.fingerprint:
         return loaded
+    if source.rows is not None:
+        return replace(loaded, fingerprint=rows_fingerprint(source.rows))
     # It takes as long as half the load, and rows may be refused.
     columns = (source.table, source.columns) if again else (store.table(loaded.storage), None)
     return replace(loaded, fingerprint=table_fingerprint(store.engine, *columns))

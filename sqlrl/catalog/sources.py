@@ -92,6 +92,8 @@ class LoadSource:
     bare_rows: int = 0
     # The paths and patterns of a source of several files.
     files: tuple[str, ...] = ()
+    # The rows, where they are at hand and cannot be read again.
+    rows: pa.Table | None = None
     # Kinds of the values of columns of texts that stand for other values (`catalog.objects`).
     kinds: dict[str, str] = field(default_factory=dict)
 
@@ -181,7 +183,8 @@ def _opened(engine: DuckDBEngine, source: Any, dialect: Dialect) -> Iterator[Loa
             yield _bare(label, data.num_rows) if data.num_rows else _nothing(label, "object", "0:")
             return
         with _attached(engine, data, label) as name:
-            yield _described(engine, LoadSource(name, {}, label, kind, "", kinds=column_kinds(data)))
+            rows = data if isinstance(data, pa.Table) else None
+            yield _described(engine, LoadSource(name, {}, label, kind, "", rows=rows, kinds=column_kinds(data)))
 
 
 def _files(engine: DuckDBEngine, paths: Sequence[Path], dialect: Dialect) -> LoadSource:

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.database.inferred import Inferred
-from sqlrl.distinct import distinct
+from sqlrl.distinct import distinct, numbered, rows_and_numbers
 from sqlrl.engine.nodes import column, integer, named, table
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.clauses import argument_names
@@ -44,10 +44,7 @@ def clusters(prediction: Inferred, predicate: str | None, *, closure: bool) -> T
     size = len(members)
     link = sparse.coo_array((np.ones(len(first), np.int8), (first, second)), shape=(size, size))
     _, label = csgraph.connected_components(link, directed=False)
-    _, start, inverse = np.unique(label, return_index=True, return_inverse=True)
-    rank = np.empty(len(start), dtype=np.int64)
-    rank[np.argsort(start)] = np.arange(len(start))
-    cluster = rank[inverse]
+    _, cluster = numbered(label)
     if not closure:
         _check(prediction, info, members[:, 1], cluster, np.stack([first, second], axis=1))
     return _named(engine, prediction, info, members, cluster)
@@ -86,8 +83,8 @@ def _members(layout: Layout, info: PredicateInfo, example: IntArray, pairs: Pair
         ids = np.arange(kind.size - kind.of_rules, dtype=np.int64)
         examples.append(np.zeros_like(ids))
         constants.append(ids)
-    found = distinct([np.concatenate(examples), np.concatenate(constants)])
-    return found.rows, found.inverse[: 2 * len(pairs)].reshape(2, -1)
+    rows, number = rows_and_numbers([np.concatenate(examples), np.concatenate(constants)])
+    return rows, number[: 2 * len(pairs)].reshape(2, -1)
 
 
 def _check(prediction: Inferred, info: PredicateInfo, constant: IntArray, cluster: IntArray, links: Pairs) -> None:

@@ -20,7 +20,6 @@ from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
-from sqlrl.plan.prepared import EXAMPLES
 from sqlrl.report.console import Progress
 from sqlrl.training.session import Query, Session
 from sqlrl.wording import shortened
@@ -161,7 +160,8 @@ class Preparation:
     """When the network of a few examples comes from statements that are rendered once."""
 
     asked: bool | None  # True: always; None: from the second call with a model on
-    fits: Callable[[Extent], bool]  # whether an extent is to be grounded at once
+    method: str
+    fits: Callable[[Extent], bool]  # whether that method grounds an extent at once
 
 
 def _prepared_task(
@@ -186,8 +186,9 @@ def _prepared_task(
     layout = program.public_layout
     _check_free(session, destination, layout)
     size = layout.example_count if whole else len(chosen)
-    extent = Extent(program, None if whole else EXAMPLES, asked.limit, None if whole else size)
-    ready = prepared.ground(chosen, asked.limit) if preparation.fits(extent) else None
+    extent = prepared.extent(None if whole else size, asked.limit)
+    at_once = prepared.at_once(extent, preparation.method, preparation.fits)
+    ready = prepared.ground(chosen, asked.limit) if at_once else None
     if ready is None:
         return None
     new = ready.unseen

@@ -242,7 +242,9 @@ def predict(
 
     options = {"method": method, "deterministic_limit": deterministic_limit, "seed": seed}
     # Cutting planes ground what some world does not meet, which may be less than the definitions of all helper atoms.
-    preparation = Preparation(prepared, at_once) if prepared is not False and method != "cutting-plane" else None
+    preparation = (
+        Preparation(prepared, method, at_once) if prepared is not False and method != "cutting-plane" else None
+    )
     return _predicted(
         session, asked, destination, solve, options,
         listed=method != "cutting-plane", margins=margins, preparation=preparation,

@@ -55,6 +55,8 @@ _EXACT = {"", "binary", "c", "posix"}
 _FAILURES = (duckdb.Error, RuntimeError, MemoryError)
 _CONFLICT = re.compile(r"[Cc]onflict|has been altered|another transaction has")
 _names = itertools.count(1)
+_MOST_TEXTS = 256
+"""So many parsed texts are kept."""
 _NOTES = (["Count"], ["Success"])
 """Columns of what DuckDB returns of statements that ask nothing."""
 _ASKING = {"SELECT", "MULTI", "EXPLAIN", "PRAGMA", "EXECUTE"}
@@ -109,6 +111,7 @@ class DuckDBEngine:
         self.doubtful = not self._alone
         self._unready = False
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
+        self._texts: dict[str, duckdb.Statement | str] = {}
         # The only folder whose files the statements of a script may name in an untrusted database.
         self.folder: Path | None = None
         # Until `limit`, the database has its own limit, and no arrays are made.
@@ -215,11 +218,22 @@ class DuckDBEngine:
         logger.debug("%s: %s", step, sql)
         try:
             with self.turn, on_interrupt(self.interrupt), Stage(step, brief=True):
-                result = self._connection.execute(sql, values)
+                result = self._connection.execute(self._parsed(query) if isinstance(query, str) else sql, values)
                 names = [str(column[0]) for column in result.description]
                 return names, result.fetchall()
         except _FAILURES as error:
             self._fail(error, step, sql)
+
+    def _parsed(self, sql: str) -> duckdb.Statement | str:
+        """Return a text that is run again and again as DuckDB parsed it first, which is a third of its time where it has few rows."""
+        found = self._texts.get(sql)
+        if found is None:
+            if len(self._texts) == _MOST_TEXTS:
+                self._texts.clear()
+            statements = self._connection.extract_statements(sql)
+            # DuckDB runs several as they are written.
+            found = self._texts[sql] = statements[0] if len(statements) == 1 else sql
+        return found
 
     def stream(self, query: exp.Expr, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
         """Run a query on a cursor of its own, which sees committed tables only, and yield its rows in batches."""

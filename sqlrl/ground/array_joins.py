@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 
 from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.network import BoolArray, IntArray, ragged_ranges
 
 MOST_ROWS = 50_000_000
 """Rows of a join at the most, each of which takes 8 bytes a column."""
@@ -91,14 +91,6 @@ class SortedKeys:
 def _extended(code: IntArray, column: IntArray) -> IntArray:
     """Return the key of a code and one more column."""
     found: IntArray = np.where((code < 0) | (column < 0), _UNKNOWN, code << 31 | column)
-    return found
-
-
-def ranges(first: IntArray, count: IntArray) -> IntArray:
-    """Return the ranges `first[i] .. first[i] + count[i] - 1` one after the other."""
-    before = np.cumsum(count) - count
-    found: IntArray = np.arange(int(count.sum()), dtype=np.int64)
-    found += np.repeat(first - before, count)
     return found
 
 
@@ -206,7 +198,7 @@ class Frame:
             place = begin[here]
         else:
             self.keep(np.repeat(np.arange(self.size), count))
-            place = ranges(begin, count)
+            place = ragged_ranges(begin, count)
         if new:
             rows = place if found.order is None else found.order[place]
             for name, i in new.items():

@@ -113,8 +113,16 @@ def _numpy(data: pa.RecordBatch, name: str) -> npt.NDArray[np.generic]:
     return values
 
 
-def atoms_query(info: PredicateInfo, rule: BlockRule | None, examples: TableName | None) -> exp.Select:
+def block_keys(info: PredicateInfo, rule: BlockRule) -> list[str]:
+    """Return the columns in which all atoms of a block agree."""
+    return [c for c in argument_columns(info) if c not in {f"a{i}" for i in rule.positions}]
+
+
+def atoms_query(
+    info: PredicateInfo, rule: BlockRule | None, examples: TableName | None, *, keys_alone: bool = False
+) -> exp.Select:
     """Select atom, example, prior, and the block with whether a given atom decides it; one row for each query atom."""
+    # With `keys_alone` a block is its `block_keys`, under their names: the database ranks few rows in more time than it takes to read them.
     assert info.atoms is not None
     query = exp.select(*(column(c, "a") for c in ("atom", "example", "prior"))).from_(table(info.atoms, "a"))
     if examples is not None:
@@ -122,9 +130,12 @@ def atoms_query(info: PredicateInfo, rule: BlockRule | None, examples: TableName
             table(examples, "x"), on=exp.EQ(this=column("example", "x"), expression=column("example", "a"))
         )
     if rule is not None:
-        keys = [c for c in argument_columns(info) if c not in {f"a{i}" for i in rule.positions}]
-        number = exp.Sub(this=_dense_rank([column(c, "a") for c in keys]), expression=integer(1))
-        query = query.select(named(number, "block"))
+        keys = block_keys(info, rule)
+        if keys_alone:
+            query = query.select(*(named(column(c, "a"), f"key_{c}") for c in keys))
+        else:
+            number = exp.Sub(this=_dense_rank([column(c, "a") for c in keys]), expression=integer(1))
+            query = query.select(named(number, "block"))
         decided: exp.Expression = exp.false()
         if info.has_given:
             given = exp.select(*(column(c) for c in keys), named(exp.true(), "hit")).from_(

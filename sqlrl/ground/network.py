@@ -23,6 +23,13 @@ BLOCK = -2
 """In place of a local clause, where words for a ground clause are asked for: the atoms are those of a block, and are only named."""
 
 
+def ragged_ranges(start: IntArray, length: IntArray) -> IntArray:
+    """Return the ranges `start[i] .. start[i] + length[i] - 1` one after the other."""
+    found: IntArray = np.arange(int(length.sum()), dtype=np.int64)
+    found += np.repeat(start - (np.cumsum(length) - length), length)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class NetworkAtoms:
     """The atoms of one network, or of several."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -26,18 +26,44 @@ from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import World
-from sqlrl.plan.unsatisfied import FAIL, HOLD, among, few, may_be_long, unsatisfied
+from sqlrl.plan.unsatisfied import FAIL, HOLD, among, few, may_be_long, newly_unsatisfied, unsatisfied
 
 LITTLE = 1_000
 """So many ground clauses of a shape are not counted, which takes about as long as grounding them."""
 
 
+MANY_ATOMS, FEW_CHANGED = 50_000, 0.1
+"""Of so many atoms, and up to this share of them, only ground clauses with an atom that changed are asked for: the database then joins a shape
+once for each of its literals, though from few rows."""
+
+
 @dataclass(frozen=True)
 class _Queries:
-    """What a round asks of a shape: the ground clauses that a world does not meet, and all pairs among chosen atoms."""
+    """What a round asks of a shape: the ground clauses that a world does not meet, those that it met before, and all pairs among chosen atoms."""
 
-    unsatisfied: ShapePlan
-    pairs: ShapePlan | None
+    use: ShapeUse
+    tables: Mapping[int, BoundShape]  # by what its clauses ought to do
+    clauses: tuple[int, ...]
+    world: TableName
+    changed: Callable[[], TableName]
+    examples: TableName | None
+
+    @cached_property
+    def unsatisfied(self) -> ShapePlan:
+        """All that a world does not meet."""
+        return ShapePlan(self.use, unsatisfied(self.tables, self.world, self.examples), self.clauses)
+
+    @cached_property
+    def newly(self) -> ShapePlan:
+        """What it met before some atoms changed, or more."""
+        plan = newly_unsatisfied(self.tables, self.world, self.changed(), self.examples)
+        return self.unsatisfied if plan is None else ShapePlan(self.use, plan, self.clauses)
+
+    @cached_property
+    def pairs(self) -> ShapePlan | None:
+        """Pairs whose atoms are all chosen."""
+        plan = among(self.tables, self.world, self.examples)
+        return None if plan is None else ShapePlan(self.use, plan, self.clauses)
 
 
 class ProgramOracle:
@@ -56,6 +82,11 @@ class ProgramOracle:
     def _world(self) -> TableName:
         """The scratch table of the atoms that are true in a world."""
         return self.program.constants.scratch("world", pa.table({"atom": pa.array([], pa.int64())}))
+
+    @cached_property
+    def _changed(self) -> TableName:
+        """The scratch table of the atoms that changed since another world."""
+        return self.program.constants.scratch("changed", pa.table({"atom": pa.array([], pa.int64())}))
 
     @cached_property
     def _together(self) -> dict[Hashable, Hashable]:
@@ -101,8 +132,15 @@ class ProgramOracle:
         found = [all(x.shape not in later for x in program.features[f].instances) for f in program.feature_of]
         return np.array(found, dtype=np.bool_)
 
-    def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
+    def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8], since: BoolArray | None = None) -> Network:
         """Return the network with the rows that `world` does not meet; `wanted` is 1 (to hold), -1 (to fail) or 0, by clause."""
+        # Rows that the world `since` does not meet either may be left out.
+        if since is not None and len(world) > MANY_ATOMS:
+            changed = world != since
+            if changed.sum() <= FEW_CHANGED * len(world):
+                self._show(world)
+                self._show(changed, self._changed, step="show to SQL what changed")
+                return self._long_rows(x.newly for x in self._round(wanted))
         # The first world is often the one that was counted.
         known = self._met[2] if self._met[:2] == (world.tobytes(), wanted.tobytes()) else ()
         left = [x.unsatisfied for place, x in enumerate(self._round(wanted)) if place not in known]
@@ -165,6 +203,19 @@ class ProgramOracle:
                 found[group] = found.get(group, 0) + self.extent.join_bound(use)
         return found
 
+    @property
+    def large(self) -> bool:
+        """Whether there are so many atoms that counting `sizes` is work to be avoided."""
+        layout, examples = self.program.layout, self.extent.example_count
+        atoms = sum(info.atom_count for info in layout.predicates.values())
+        share = 1 if examples is None else examples / max(layout.example_count, 1)
+        return share * atoms > MANY_ATOMS
+
+    @property
+    def known_sizes(self) -> dict[Hashable, int]:
+        """The `sizes`, or `bounds` where they are too much work and were not counted."""
+        return self.bounds if self.large and "sizes" not in self.__dict__ else self.sizes
+
     @cached_property
     def sizes(self) -> dict[Hashable, int]:
         """Bounds on ground clauses of two literals or more, by group of shapes: from domain sizes if small, else joins."""
@@ -184,7 +235,7 @@ class ProgramOracle:
     ) -> dict[Hashable, int]:
         """Return how many ground clauses a world does not meet, by group of shapes, counting to `most` + 1 for each shape."""
         self._show(world)
-        found, met = dict.fromkeys(self.sizes, 0), list[int]()
+        found, met = dict.fromkeys(self.bounds, 0), list[int]()
         for place, each in enumerate(x.unsatisfied for x in self._round(wanted)):
             shape, times = self._together[each.use.shape], max(len(each.clauses), 1)
             # Rows that merge count each, and so do those whose literals merge into one.
@@ -223,10 +274,10 @@ class ProgramOracle:
         for use in uses:
             check_count(self.extent, use, World(self._world))
 
-    def _show(self, world: BoolArray) -> None:
+    def _show(self, world: BoolArray, name: TableName | None = None, *, step: str = "show a world to SQL") -> None:
         """Show the true atoms of a world to SQL."""
-        name, true = self._world, pa.table({"atom": pa.array(self._network.atoms[world], pa.int64())})
-        self.program.engine.create_table(name, true, step="show a world to SQL")
+        true = pa.table({"atom": pa.array(self._network.atoms[world], pa.int64())})
+        self.program.engine.create_table(name or self._world, true, step=step)
 
     def _round(self, wanted: npt.NDArray[np.int8]) -> list[_Queries]:
         """Return the queries of a round; they are planned once for all rounds."""
@@ -250,9 +301,7 @@ class ProgramOracle:
 
     def _both(self, use: ShapeUse, clauses: Mapping[int, TableName | None], ids: tuple[int, ...]) -> _Queries:
         tables = {ought: use.bound.with_parameters(parameters) for ought, parameters in clauses.items()}
-        plan = unsatisfied(tables, self._world, self.extent.examples)
-        pairs = among(tables, self._world, self.extent.examples)
-        return _Queries(ShapePlan(use, plan, ids), None if pairs is None else ShapePlan(use, pairs, ids))
+        return _Queries(use, tables, ids, self._world, lambda: self._changed, self.extent.examples)
 
     def _by_wish(self, parameters: TableName, wanted: npt.NDArray[np.int8]) -> dict[int, TableName | None]:
         """Split a parameter table into the clauses whose ground clauses ought to hold, and those whose ought to fail."""

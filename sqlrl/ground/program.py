@@ -56,6 +56,7 @@ class ConstantIds:
         self.tables: list[TableName] = []
         self._prefix = prefix
         self._ids: dict[str, dict[str, int]] = {}
+        self._unknown: tuple[Layout, int, int] | None = None  # how many there were in a layout with so many names
         self._rows: dict[tuple[int, ...], TableName] = {}
 
     def scratch(self, kind: str, query: exp.Expression | pa.Table) -> TableName:
@@ -105,6 +106,13 @@ class ConstantIds:
     @property
     def unknown(self) -> int:
         """How many of the constants that were learned the data lack, also where they are part of a domain since a rule names them."""
+        # Thousands of constants are looked at again only where some are new, or the types.
+        size = sum(map(len, self._ids.values()))
+        if self._unknown is None or self._unknown[0] is not self.layout or self._unknown[1] != size:
+            self._unknown = self.layout, size, self._count_unknown()
+        return self._unknown[2]
+
+    def _count_unknown(self) -> int:
         types = self.layout.types
         known = {kind: types[kind].size - types[kind].of_rules if kind in types else 0 for kind in self._ids}
         return sum(not 0 <= number < known[kind] for kind, ids in self._ids.items() for number in ids.values())
@@ -618,7 +626,15 @@ class Extent:
 
     def join_bound(self, use: ShapeUse) -> int:
         """Return a bound on the ground clauses of all clauses of a shape that needs no query."""
-        return join_bound(use.bound, self.example_count) * max(self.program.clauses_of(use), 1)
+        # Templates may grow.
+        key = use.shape, self.program.clauses_of(use)
+        if key not in self._bounded:
+            self._bounded[key] = join_bound(use.bound, self.example_count) * max(key[1], 1)
+        return self._bounded[key]
+
+    @cached_property
+    def _bounded(self) -> dict[tuple[Shape, int], int]:
+        return {}
 
     @contextmanager
     def restricted_to(self, examples: npt.NDArray[np.int64]) -> Iterator[Extent]:

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from sqlrl.errors import InputError
-from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkRows
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkRows, ragged_ranges
+from sqlrl.solve.structure import pointers
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,27 +61,31 @@ def expand(
 def unlisted(
     instance: Instance,
     layout: Layout,
-    known: TableName,
+    known: TableName | None,
     *,
     plus: tuple[str, ...],
     constants: TableName | None,
     examples: TableName | None,
 ) -> tuple[exp.Select, int, int] | None:
     """Plan the ground clauses of combinations that `known`, with columns as of `expand`, does not list; return how many `l` and `e` columns there are."""
+    # Without `known` it plans those of all combinations, perhaps several times.
     # Columns are `plus0, ...`; `l0, ...`, atoms, 0 for a literal that the evidence makes false; `e0, ...`, lists of open witnesses, NULL for
     # none. None where a clause does not mention all `+` variables: the others range over their types.
     if {x.name for x in instance.arguments if isinstance(x, Variable)} != set(plus):
         return None
     opening = _Opening.of(instance, layout, constants, examples)
     body, places = opening.body, opening.places
-    body.without(SlotSource(table(known, "u"), "u", tuple((f"plus{i}", places[name]) for i, name in enumerate(plus))))
+    if known is not None:
+        slots = tuple((f"plus{i}", places[name]) for i, name in enumerate(plus))
+        body.without(SlotSource(table(known, "u"), "u", slots))
     columns = [named(body.known[places[name]].copy(), f"plus{i}") for i, name in enumerate(plus)]
     atoms = [
         named(exp.Coalesce(this=column("atom", alias), expressions=[integer(0)]), f"l{i}")
         for i, alias in enumerate(opening.aliases)
     ]
     witnesses, _ = list_columns(witness_lists(opening.bound, body, examples))
-    return body.select([*columns, *atoms, *witnesses]).distinct(), len(atoms), len(witnesses)
+    query = body.select([*columns, *atoms, *witnesses])
+    return query if known is None else query.distinct(), len(atoms), len(witnesses)
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,12 +42,18 @@ class Truths:
     same: Sequence[int] = field(default=())
     # Groups have at most one open witness, the same for all: if there is `same`, that atom.
     single: bool = False
+    # Literals whose query atom must be in the column `atom` of `changed` (True), or must not (False).
+    moved: Mapping[AtomDisjunct, bool] = field(default_factory=dict)
+    changed: TableName | None = None
 
     def source(self, bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[SlotSource, bool]:
         """Return the relation of an open literal and whether it is to be outer-joined, as `plan.sources.open_source`."""
         truth = self.of.get(literal)
         outside = literal.positive and not bound.covers(literal)
-        if truth is None or (outside and truth in _OR_DECIDED):
+        moved = self.moved.get(literal)
+        # Only a query atom can have changed.
+        or_decided = truth in _OR_DECIDED and not moved
+        if truth is None or (outside and or_decided):
             return open_source(bound, literal, alias)
         info = bound.info(literal)
         rows: list[exp.Query] = []
@@ -55,19 +61,33 @@ class Truths:
             rows.append(atom_rows(info))
         elif truth is not OpenTruth.DECIDED:
             true = truth is OpenTruth.AMONG or (truth is OpenTruth.TRUE) == literal.positive
-            rows.append(self._atoms(info, true=true))
-        if truth in _OR_DECIDED and info.has_given:
+            rows.append(self._atoms(info, true=true, moved=bool(moved)))
+        if or_decided and info.has_given:
             rows.append(given_rows(info, not literal.positive, atom=True))
         return SlotSource(subquery(union_all(rows), alias), alias, bound.columns(literal)), False
 
-    def _atoms(self, info: PredicateInfo, *, true: bool) -> exp.Select:
-        """Select the query atoms of a predicate that are true in the world, or false."""
+    def _atoms(self, info: PredicateInfo, *, true: bool, moved: bool) -> exp.Select:
+        """Select the query atoms of a predicate that are true in the world, or false, or those that changed."""
         assert info.atoms is not None
         query = exp.select(*(column(name, "a") for name in ("atom", *argument_columns(info))))
         query = query.from_(table(info.atoms, "a"))
+        if moved:
+            query = query.join(table(self._changed, "c"), on=_equal(column("atom", "c"), column("atom", "a")))
+            if not true:
+                return query  # `restrict` says the rest
         if true:
             return query.join(table(self._shown, "w"), on=_equal(column("atom", "w"), column("atom", "a")))
         return query.where(self._absent(column("atom", "a")))
+
+    @property
+    def _changed(self) -> TableName:
+        assert self.changed is not None, "literals that moved need a table of what changed"
+        return self.changed
+
+    def _unmoved(self, atom: exp.Expression) -> exp.Expression:
+        """Return the condition that an atom has not changed; NULL has not."""
+        inside = exp.select(integer(1)).from_(table(self._changed, "c")).where(_equal(column("atom", "c"), atom))
+        return exp.Not(this=exp.Exists(this=inside))
 
     @property
     def _shown(self) -> TableName:
@@ -102,8 +122,19 @@ class Truths:
                 body.where(self._absent(atom))
             elif truth is OpenTruth.AMONG:
                 body.where(exp.Or(this=exp.Is(this=atom, expression=exp.null()), expression=self._present(atom.copy())))
+        # These are no parts of the literals' relations, of which the database would put the smallest first no more: joins took ten times as long.
+        for literal, alias in zip(opened, aliases, strict=True) if self.moved else ():
+            moved = self.moved.get(literal)
+            if moved is False:
+                body.where(self._unmoved(column("atom", alias)))
+            elif moved and (self.of[literal] is OpenTruth.TRUE) != literal.positive:
+                body.where(self._absent(column("atom", alias)))
         for i in self.same[1:]:
             body.where(_equal(column("atom", aliases[self.same[0]]), column("atom", aliases[i])))
+            # Their arguments are equal, too, of which facts that are joined first leave out most.
+            for (_, one), (_, other) in zip(bound.columns(opened[self.same[0]]), bound.columns(opened[i]), strict=True):
+                if one != other:
+                    body.where(_equal(body.known[one].copy(), body.known[other].copy()))
         for group in bound.shape.exists:
             if group in self.of:
                 self._restrict_group(bound, body, group, examples)

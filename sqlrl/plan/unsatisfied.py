@@ -40,6 +40,36 @@ def unsatisfied(
     return _together(found)
 
 
+def newly_unsatisfied(
+    clauses: Mapping[int, BoundShape], world: TableName, changed: TableName, examples: TableName | None = None
+) -> GroundingQuery | None:
+    """Plan as `unsatisfied` what the world met before the atoms of `changed` had other values; None for a shape with an existential group."""
+    found = []
+    for ought in sorted(clauses, reverse=True):
+        items = _open_items(clauses[ought])
+        if any(isinstance(x, ShapeExists) for x in items):
+            return None
+        for truths, moved in _new_cases(items) if ought == HOLD else _newly_true(items):
+            found.append(ground(clauses[ought], examples, truths=Truths(truths, world, moved=moved, changed=changed)))
+    return _together(found)
+
+
+Case = tuple[dict[AtomDisjunct, OpenTruth], dict[AtomDisjunct, bool]]
+"""What the parts of a clause are, and which are about an atom that changed, or about none."""
+
+
+def _new_cases(items: Sequence[AtomDisjunct]) -> Iterator[Case]:
+    """Yield the cases of a clause that held and fails, by the first of its literals whose atom changed."""
+    for i, item in enumerate(items):
+        yield dict.fromkeys(items, OpenTruth.FALSE), {**dict.fromkeys(items[:i], False), item: True}
+
+
+def _newly_true(items: Sequence[AtomDisjunct]) -> Iterator[Case]:
+    """Yield the cases of a clause that failed and holds: the first literal that is true was false."""
+    for truths, item in zip(_first_true(items), items, strict=True):
+        yield truths, {item: True}
+
+
 def few(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery | None:
     """Plan the ground clauses of a shape that have at most one literal, without enumerating the others; None if there can be none."""
     if loose_literal(bound) is not None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sqlrl.ground.network import BLOCK, BoolArray, IntArray, Network
+from sqlrl.ground.network import BLOCK, BoolArray, IntArray, Network, ragged_ranges
 from sqlrl.solve.log_linear import LogLinear
 from sqlrl.solve.restriction import component_labels
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.structure import pointers
 from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS, elimination_order
 from sqlrl.solve.weighted import FREE, equal_rows
 from sqlrl.wording import counted

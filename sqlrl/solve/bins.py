@@ -43,7 +43,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import InputError
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, ragged_ranges
 from sqlrl.kernels import inner, kernel
 from sqlrl.progress import Stage
 from sqlrl.solve.enumeration import enumerate_worlds
@@ -52,7 +52,7 @@ from sqlrl.solve.restriction import UnsatisfiableError, component_labels, select
 from sqlrl.solve.sampling.chains import SLICE, Effort, SampleBatch
 from sqlrl.solve.sampling.diagnostics import SampleEstimate, estimate, start_moments
 from sqlrl.solve.sampling.slices import STIFF
-from sqlrl.solve.structure import compile_network, grouped, pointers, ragged_ranges, variables_of
+from sqlrl.solve.structure import compile_network, grouped, pointers, variables_of
 from sqlrl.solve.weighted import WeightedNetwork, weigh
 
 Int8Array = npt.NDArray[np.int8]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.structure import Structure, grouped, pointers, ragged_ranges
+from sqlrl.ground.network import BoolArray, IntArray, ragged_ranges
+from sqlrl.solve.structure import Structure, grouped, pointers
 from sqlrl.solve.treewidth.buckets import Buckets, compile_buckets
 from sqlrl.solve.treewidth.order import Order, elimination_order, part_of_order
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from sqlrl.ground.network import IntArray
-from sqlrl.solve.structure import Structure, pointers, ragged_ranges
+from sqlrl.ground.network import IntArray, ragged_ranges
+from sqlrl.solve.structure import Structure, pointers
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -114,18 +114,39 @@ def soft_weights(network: Network, weights: npt.ArrayLike) -> FloatArray:
     return soft
 
 
+def narrow(numbers: npt.NDArray[np.object_]) -> npt.NDArray[Any]:
+    """Return exact integers as integers of 64 bits, with which sums of some are a tenth of the work, if they are far from overflow."""
+    try:
+        found = numbers.astype(np.int64)
+    except OverflowError:
+        return numbers
+    return found if _are_narrow(found) else numbers
+
+
+def narrow_sum(numbers: npt.NDArray[np.object_], more: IntArray) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return exact integers, and their sums with others, as `narrow` does."""
+    found = narrow(numbers)
+    if found.dtype != np.int64 or not _are_narrow(more):
+        return numbers, numbers + more.astype(object)
+    return found, found + more
+
+
+def _are_narrow(numbers: IntArray) -> bool:
+    return not len(numbers) or bool(numbers.max() < _NARROW and numbers.min() > -_NARROW)
+
+
+_NARROW = 2**58
+
+
 def score(network: Network, weights: npt.ArrayLike, world: BoolArray) -> float:
     """Return the unnormalised log-probability of a world: sum of w_i n_i over soft clauses (hard ones are not checked), plus the prior."""
     return weighted_score(soft_weights(network, weights), counts(network, world), network.prior, world)
 
 
-def weighted_score(soft: FloatArray, number: npt.NDArray[np.object_], linear: FloatArray, world: BoolArray) -> float:
+def weighted_score(soft: FloatArray, number: npt.NDArray[Any], linear: FloatArray, world: BoolArray) -> float:
     """Sum of w_i n_i and of `linear`, shape (n,), over the true atoms, rounded once at the end."""
     # A number beyond the floats is the OverflowError that `float` raises, too.
-    terms = soft * number.astype(np.float64)
-    return _sum(
-        chain(terms[terms != 0].tolist(), _of_atoms(lambda part, true: np.where(true, part, 0.0), linear, world))
-    )
+    return _sum(chain(_terms(soft, number), _of_atoms(lambda part, true: np.where(true, part, 0.0), linear, world)))
 
 
 PIECE = 1 << 16
@@ -162,7 +183,7 @@ class ViolationCost(NamedTuple):
 def violation_cost(
     network: Network,
     soft: FloatArray,
-    number: npt.NDArray[np.object_],
+    number: npt.NDArray[Any],
     linear: FloatArray,
     world: BoolArray,
     *,
@@ -175,19 +196,27 @@ def violation_cost(
     """
     mine = np.flatnonzero(soft)
     weights, sign = soft[mine], network.sign[mine]
-    total, broken = network.total[mine], network.evidence_violated[mine]
+    total, broken, number = (narrow(x)[mine] for x in (network.total, network.evidence_violated, number))
     # Whole arrays of integers: learners ask thousands of times.
-    violated = np.where(sign > 0, total - broken - number[mine], number[mine] - broken)
+    violated = np.where(sign > 0, total - broken - number, number - broken)
     known = violated
     if supposed is not None:
-        known = np.where(sign > 0, total - broken - supposed[mine], supposed[mine] - broken)
+        supposed = narrow(supposed)[mine]
+        known = np.where(sign > 0, total - broken - supposed, supposed - broken)
     # What a partial network lacks of clauses that ought to fail does fail. Of a formula that is several clauses under one id the evidence may
     # satisfy some groundings: with a negative weight this is what they cost at most.
-    satisfied = np.minimum(network.open[mine] - known, total - broken - violated)
+    satisfied = np.minimum(narrow(network.open)[mine] - known, total - broken - violated)
     wrong = np.where(weights * sign > 0, violated, satisfied)
-    every = np.where(weights > 0, total - number[mine], number[mine])
+    every = np.where(weights > 0, total - number, number)
     apart = _of_atoms(lambda part, true: np.maximum(np.where(true, -part, part), 0.0), linear, world)
     with np.errstate(over="ignore"):  # what overflows is no sum
         size = np.abs(weights)
-        opened = _sum(chain((size * wrong.astype(np.float64)).tolist(), apart))
-        return ViolationCost(opened, _sum((size * (every - wrong).astype(np.float64)).tolist()))
+        opened = _sum(chain(_terms(size, wrong), apart))
+        return ViolationCost(opened, _sum(_terms(size, every - wrong)))
+
+
+def _terms(size: FloatArray, number: npt.NDArray[Any]) -> list[float]:
+    """Return products without zeros, which change no sum."""
+    terms = size * number.astype(np.float64)
+    found: list[float] = terms[terms != 0].tolist()
+    return found

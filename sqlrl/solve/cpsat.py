@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from ortools.sat.python import cp_model
 
-from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.network import BoolArray, IntArray, ragged_ranges
 from sqlrl.progress import at_stage
 from sqlrl.solve.components import Component, block_members
 from sqlrl.solve.relaxation import Cliques, find_cliques
 from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.result import Solution, UnsolvedError
 from sqlrl.solve.solvers import Scaled, in_background, scale_to_integers
-from sqlrl.solve.structure import Structure, ragged_ranges
+from sqlrl.solve.structure import Structure
 from sqlrl.solve.weighted import WeightedNetwork
 
 

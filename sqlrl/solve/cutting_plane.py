@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.distinct import distinct
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkRows
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkRows, ragged_ranges
 from sqlrl.solve.conflict import conflict_of
 from sqlrl.solve.counts import counts, open_counts, soft_weights, violation_cost, weighted_score
 from sqlrl.solve.cutting_plane_worlds import SHARE, NetworkEstimate, Rounds
@@ -23,7 +23,7 @@ from sqlrl.solve.network_updates import BestWorld
 from sqlrl.solve.other_worlds import Other
 from sqlrl.solve.restriction import UnsatisfiableError, select, with_components
 from sqlrl.solve.result import MethodChoice, MPEResult, SolverReport, status_of
-from sqlrl.solve.structure import compile_network, pointers, ragged_ranges
+from sqlrl.solve.structure import compile_network, pointers
 from sqlrl.solve.weighted import weigh
 from sqlrl.wording import counted
 
@@ -40,8 +40,8 @@ class ClauseOracle(Protocol):
         """The clauses all of whose ground clauses `start` returns, shape (m,); no round has to ask for them."""
         ...
 
-    def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
-        """Return it with the rows of incomplete clauses that a world violates (`wanted` 1) or satisfies (-1), distinct, at full multiplicity."""
+    def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8], since: BoolArray | None = None) -> Network:
+        """Return it with the rows of incomplete clauses that a world violates (`wanted` 1) or satisfies (-1), distinct, at full multiplicity; it may lack those that the world `since` violates or satisfies as well."""
         ...
 
     def among(self, chosen: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
@@ -65,8 +65,18 @@ class ClauseOracle(Protocol):
         ...
 
     @property
+    def large(self) -> bool:
+        """Whether there are so many atoms that counting `sizes` is work to be avoided."""
+        ...
+
+    @property
     def bounds(self) -> Mapping[Hashable, int]:
         """Bounds on `sizes` that take no time."""
+
+    @property
+    def known_sizes(self) -> Mapping[Hashable, int]:
+        """The `sizes`, or `bounds` where they are too much work and were not counted."""
+        ...
 
     @property
     def sizes(self) -> Mapping[Hashable, int]:
@@ -85,7 +95,7 @@ class ClauseOracle(Protocol):
 
 def estimate(oracle: ClauseOracle, weights: npt.ArrayLike) -> NetworkEstimate:
     """Count, without grounding it, what decides how a network is best grounded; weights and errors as for `cutting_planes`."""
-    for sizes in (oracle.bounds, oracle.sizes):
+    for sizes in (oracle.bounds,) if oracle.large else (oracle.bounds, oracle.sizes):
         known = NetworkEstimate(sizes, sizes)
         if known.small:
             return known
@@ -93,7 +103,9 @@ def estimate(oracle: ClauseOracle, weights: npt.ArrayLike) -> NetworkEstimate:
     soft = soft_weights(network, weights)
     first = mpe(network, soft, describe=oracle.describe)
     most = {shape: int(SHARE * size) for shape, size in sizes.items()}
-    return NetworkEstimate(sizes, oracle.unmet(first.world, wanted_truth(network, soft), most))
+    unmet = oracle.unmet(first.world, wanted_truth(network, soft), most)
+    # Of a world that meets all of them it does not matter how many there are, which takes as long to count as what it does not meet.
+    return NetworkEstimate(oracle.sizes if any(unmet.values()) else sizes, unmet)
 
 
 # ---- rounds ------------------------------------------------------------------------------------------
@@ -177,6 +189,7 @@ class _Run(Rounds):
         self.wanted = wanted_truth(network, self.soft)
         self.grounding = 0.0
         self._solved = network
+        self._before: BoolArray | None = None  # the world that was asked about last
 
     @property
     def asked(self) -> BoolArray:
@@ -185,7 +198,10 @@ class _Run(Rounds):
 
     def _more(self) -> BoolArray:
         begun, self._solved = time.perf_counter(), self.network
-        self.network, changed = add_rows(self.network, self.oracle.unsatisfied(self.best.world, self.wanted))
+        world = self.best.world
+        # What the world before did not meet is there already.
+        self.network, changed = add_rows(self.network, self.oracle.unsatisfied(world, self.wanted, self._before))
+        self._before = world
         if not self.best.proved:
             pairs = self.oracle.among(self._undecided(), self.wanted)
             self.network, more = add_rows(self.network, pairs)
@@ -208,9 +224,7 @@ class _Run(Rounds):
         exact = np.where(asked, self.oracle.counts(world, asked), supposed)
         network = replace(self.network, base=exact - open_counts(self.network, world).astype(object))
         atoms, rows = len(network.atoms), len(network.row_clause)
-        reason = (
-            f"{rows:,} of at most {sum(self.oracle.sizes.values()):,} ground clauses in {counted(self.count, 'round')}"
-        )
+        reason = f"{rows:,} of at most {sum(self.oracle.known_sizes.values()):,} ground clauses in {counted(self.count, 'round')}"
         choice = MethodChoice("cutting plane", 0, atoms, rows, reason, self.grounding)
         # What was not grounded earns in this world the most that it can, so that no world gains by it: the gap is one of the whole network.
         precision = best.rounding + weighted.rounding

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.ground.network import FloatArray, IntArray, ragged_ranges
 from sqlrl.kernels import kernel
 from sqlrl.solve.restriction import UnsatisfiableError
-from sqlrl.solve.structure import grouped, pointers, ragged_ranges
+from sqlrl.solve.structure import grouped, pointers
 from sqlrl.solve.weighted import WeightedNetwork
 
 MOST_ATOMS = 256

@@ -16,9 +16,9 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from sqlrl.distinct import distinct_values
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, ragged_ranges
 from sqlrl.kernels import inner, kernel
-from sqlrl.solve.structure import Sides, StateVariables, Structure, pointers, ragged_ranges
+from sqlrl.solve.structure import Sides, StateVariables, Structure, pointers
 
 # ---- elimination, compiled ---------------------------------------------------------------------------
 

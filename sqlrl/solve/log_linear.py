@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, ragged_ranges
 from sqlrl.solve.counts import violated_rows
 from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
 from sqlrl.solve.sampling.propagation import propagate
-from sqlrl.solve.structure import pointers, ragged_ranges, sides_of, variables_of
+from sqlrl.solve.structure import pointers, sides_of, variables_of
 from sqlrl.solve.treewidth.buckets import Buckets, BucketScratch, compile_buckets, component_sums, scratch_for
 from sqlrl.solve.treewidth.expectations import RowCells, expectations, list_row_cells
 from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order, part_of_order

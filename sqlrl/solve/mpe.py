@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, Network
 from sqlrl.progress import at_stage
-from sqlrl.solve.counts import open_counts, soft_weights, violation_cost, weighted_score
+from sqlrl.solve.counts import narrow_sum, open_counts, soft_weights, violation_cost, weighted_score
 from sqlrl.solve.cutting_plane_worlds import solve_network
 from sqlrl.solve.forest import ForestProgram, compile_forest
 from sqlrl.solve.methods import Method, Options
@@ -93,12 +93,12 @@ def _scores(
     network: Network, soft: FloatArray, extra: FloatArray, world: BoolArray, *, augmented: bool = False
 ) -> _Scores:
     # What a report says of the score of a world, by field. A loss is no weight of the model: with one there is no cost.
-    part = open_counts(network, world).astype(object)
-    number = network.base + part
+    part = open_counts(network, world)
+    base, number = narrow_sum(network.base, part)
     cost = None if augmented else violation_cost(network, soft, number, extra, world)
     return {
         "objective": weighted_score(soft, number, extra, world),
-        "constant": weighted_score(soft, network.base, extra, np.zeros_like(world)),
+        "constant": weighted_score(soft, base, extra, np.zeros_like(world)),
         "decided": weighted_score(soft, part, extra, world),
         "open_cost": None if cost is None else cost.open,
         "constant_cost": None if cost is None else cost.constant,

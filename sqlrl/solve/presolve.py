@@ -7,12 +7,12 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import inner, kernel
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, ragged_ranges
+from sqlrl.kernels import inlined, inner, kernel
 from sqlrl.progress import at_stage
 from sqlrl.solve.relaxation import find_cliques
 from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
-from sqlrl.solve.structure import grouped, pointers, ragged_ranges
+from sqlrl.solve.structure import grouped, pointers
 from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork
 
 # ---- blocks that hard rows state ---------------------------------------------------------------------
@@ -122,7 +122,7 @@ def _share(state: _State, j: int, k: int, positive: bool, times: float) -> None:
         state.low[k] += times * gain
 
 
-@inner
+@inlined
 def _fix(state: _State, k: int, value: bool, top: int, forced: int) -> tuple[int, int, bool]:
     # Fix atom k; returns the heights of both stacks, and whether hard rows and blocks can still hold.
     state.value[k] = value
@@ -168,7 +168,7 @@ def _wait(state: _State, k: int, top: int) -> int:
     return top
 
 
-@inner
+@inlined
 def _block_follows(state: _State, k: int, forced: int) -> tuple[int, bool]:
     # What the block of the just fixed atom k forces.
     b = state.block[k]
@@ -194,7 +194,7 @@ def _block_follows(state: _State, k: int, forced: int) -> tuple[int, bool]:
     return forced, True
 
 
-@inner
+@inlined
 def _judge(state: _State, k: int) -> int:
     # 0 or 1 if some best world has that value of atom k, whatever the others are; else FREE.
     b = state.block[k]
@@ -257,7 +257,8 @@ def _run(state: _State, top: int, forced: int) -> int:
                     top = _wait(state, state.member[p], top)
 
 
-def _state(weighted: WeightedNetwork) -> _State:
+def _state(weighted: WeightedNetwork) -> tuple[_State, int]:
+    # The state, and how many atoms wait in it.
     n = len(weighted.atoms)
     atom, row, positive = np.abs(weighted.literals) - 1, weighted.row, weighted.literals > 0
     occur_start, order = grouped(atom, n)
@@ -265,8 +266,13 @@ def _state(weighted: WeightedNetwork) -> _State:
     gain = np.where(positive, weighted.cost[row], -weighted.cost[row])
     up, down = soft & (gain > 0), soft & (gain < 0)
     demand = [np.bincount(atom[~soft & (positive == side)], minlength=n) for side in (False, True)]
-    waiting = np.concatenate([np.arange(n - 1, -1, -1), np.ones(n, dtype=np.int64)]).astype(np.int64)
-    return _State(
+    # What no row and no block mentions is judged at once: by far the most atoms of the first round of cutting planes.
+    alone = (np.diff(occur_start) == 0) & (weighted.block < 0)
+    value = np.where(alone, weighted.linear > 0, FREE).astype(np.int8)
+    left = np.flatnonzero(~alone)[::-1]
+    waiting = np.zeros(2 * n, dtype=np.int64)
+    waiting[: len(left)], waiting[n + left] = left, 1
+    state = _State(
         weighted.indptr,
         weighted.literals,
         weighted.cost,
@@ -276,7 +282,7 @@ def _state(weighted: WeightedNetwork) -> _State:
         weighted.block,
         weighted.block_exact,
         *weighted.block_members,
-        np.full(n, FREE, dtype=np.int8),
+        value,
         np.diff(weighted.indptr).astype(np.int64),
         weighted.linear + np.bincount(atom[down], weights=gain[down], minlength=n),
         weighted.linear + np.bincount(atom[up], weights=gain[up], minlength=n),
@@ -284,6 +290,7 @@ def _state(weighted: WeightedNetwork) -> _State:
         waiting,
         np.empty(2 * len(weighted.literals) + 2 * n + 1, dtype=np.int64),
     )
+    return state, len(left)
 
 
 @at_stage("presolve")
@@ -291,11 +298,11 @@ def presolve(weighted: WeightedNetwork) -> tuple[Values, WeightedNetwork]:
     """Fix atoms that have the same value in some best world; return 0, 1 or -1 (free) for each, and the network over the free atoms."""
     # An atom is fixed if hard rows or blocks force it, as far as units show it, or if its linear term outweighs the rows that could oppose it:
     # then one best world survives, not every one.
-    state = _state(weighted)
+    state, top = _state(weighted)
     n = len(weighted.atoms)
     units = np.flatnonzero((np.diff(weighted.indptr) == 1) & weighted.hard)
     state.forced[: len(units)] = weighted.literals[weighted.indptr[units]]
-    stuck = _run(state, n, len(units))
+    stuck = _run(state, top, len(units))
     if stuck >= 0:
         raise UnsatisfiableError(int(weighted.atoms[stuck]))
     fixed = state.value != FREE

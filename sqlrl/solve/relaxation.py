@@ -12,13 +12,13 @@ from scipy.optimize import linprog
 
 from sqlrl.distinct import distinct
 from sqlrl.errors import InputError
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, ragged_ranges
 from sqlrl.progress import at_stage
 from sqlrl.solve.cut import persistent
 from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.solvers import in_background
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.structure import pointers
 from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork
 
 LinearSolver = Literal["highs", "glop", "pdlp", "flow"]

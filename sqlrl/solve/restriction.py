@@ -9,9 +9,10 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from sqlrl.distinct import numbered
 from sqlrl.errors import SqlrlError
-from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.structure import StructureRows, grouped, pointers, ragged_ranges
+from sqlrl.ground.network import BoolArray, IntArray, ragged_ranges
+from sqlrl.solve.structure import StructureRows, grouped, pointers
 from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork, merge_rows
 
 Values = npt.NDArray[np.int8]
@@ -88,14 +89,13 @@ def component_labels(weighted: StructureRows) -> tuple[int, IntArray]:
     anchor = atom[np.repeat(weighted.indptr[:-1], np.diff(weighted.indptr))] if len(atom) else atom
     inside = np.flatnonzero(weighted.block >= 0)
     tail, head = np.concatenate([anchor, inside]), np.concatenate([atom, n + weighted.block[inside]])
-    graph = sparse.coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(n + b, n + b))
     if n == 0:
         return 0, np.empty(0, dtype=np.int64)
+    if len(tail) == 0:
+        return n, np.arange(n)
+    graph = sparse.coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(n + b, n + b))
     _, label = csgraph.connected_components(graph, directed=False)
-    _, first, inverse = np.unique(label[:n], return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return len(first), rank[inverse]
+    return numbered(label[:n])
 
 
 def with_components(weighted: WeightedNetwork, atoms: BoolArray) -> BoolArray:

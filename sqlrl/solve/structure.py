@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from sqlrl.distinct import distinct_values
-from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, IntArray, Network, ragged_ranges
 from sqlrl.kernels import kernel
 
 MANY = 50_000
@@ -91,13 +91,6 @@ class Structure:
     forest: BoolArray
     # Shape (edges, 2): the distinct joined pairs of variables of all forest components, smaller first, ascending.
     edges: IntArray
-
-
-def ragged_ranges(start: IntArray, length: IntArray) -> IntArray:
-    """The concatenation of the ranges start[i] .. start[i] + length[i] - 1."""
-    offset = np.cumsum(length) - length
-    ranges: IntArray = np.arange(int(length.sum()), dtype=np.int64) + np.repeat(start - offset, length)
-    return ranges
 
 
 def pointers(count: npt.NDArray[np.int64]) -> IntArray:

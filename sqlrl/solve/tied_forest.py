@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from sqlrl.ground.network import BoolArray, IntArray, Network, TiedTable
+from sqlrl.ground.network import BoolArray, IntArray, Network, TiedTable, ragged_ranges
 from sqlrl.solve.forest import ForestArrays, ForestLayout, ForestProgram, canonical
-from sqlrl.solve.structure import Sides, StateVariables, Structure, pointers, ragged_ranges, variables_of
+from sqlrl.solve.structure import Sides, StateVariables, Structure, pointers, variables_of
 
 MOST = 2**22
 """The most entries of the matrix that says which clauses a table violates in which states."""

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from sqlrl.distinct import distinct, distinct_values
 from sqlrl.errors import NumericError
-from sqlrl.ground.network import BoolArray, FloatArray, Indices, IntArray, Network
+from sqlrl.ground.network import BoolArray, FloatArray, Indices, IntArray, Network, ragged_ranges
 from sqlrl.kernels import kernel
 from sqlrl.solve.counts import soft_weights, violated_rows
-from sqlrl.solve.structure import grouped, pointers, ragged_ranges
+from sqlrl.solve.structure import grouped, pointers
 
 EPSILON = float(np.finfo(np.float64).eps)
 

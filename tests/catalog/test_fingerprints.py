@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from sqlrl.catalog.fingerprints import (
     can_check_unmarked,
     is_marked,
     numbers_hash,
+    rows_fingerprint,
     table_fingerprint,
     unmarked_fingerprint,
 )
@@ -130,6 +132,42 @@ def test_equal_rows_of_numbers_do_not_cancel_and_texts_are_no_numbers() -> None:
     assert len(found) == 5
     engine.connection.execute("create or replace table t as select 1 as id, 'x' as name")
     assert numbers_hash(engine, table("t")) is None
+
+
+VALUES = {
+    "string": ["a", "bc", None, "", "a"],
+    "large_string": ["a", "bc", None, "", "a"],
+    "int64": [1, 2, None, -1, 1],
+    "bool": [True, False, None, False, True],
+    "double": [0.5, float("inf"), None, -0.0, 0.5],
+    "date32": [0, 1, None, 20_000, 0],
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_rows_that_nobody_can_read_again_have_a_fingerprint_that_sees_each_value(kind: str) -> None:
+    rows = pa.array(VALUES[kind], pa.type_for_alias(kind))
+    whole = pa.table({"a": rows, "b": ["x"] * 5})
+    first = rows_fingerprint(whole)
+    assert first.startswith("rows:5:")
+    assert rows_fingerprint(pa.table({"a": rows, "b": ["x"] * 5}, metadata={"made": "today"})) == first
+    padded = pa.concat_tables([whole.slice(1, 2), whole, whole]).combine_chunks()
+    assert rows_fingerprint(padded.slice(2, 5)) == first, "the place in a larger table is no content"
+    others = [whole.slice(1), whole.take(pa.array([1, 0, 2, 3, 4])), whole.rename_columns(["a", "c"])]
+    for place, other in ((0, 1), (1, 0), (1, 2), (3, 0)):
+        others.append(whole.take(pa.array([other if i == place else i for i in range(5)])))
+    assert len({first, *map(rows_fingerprint, others)}) == 1 + len(others)
+
+
+def test_rows_of_python_are_loaded_with_one() -> None:
+    found = []
+    for rows in ([("a", "b")], [("a", "b")], [("a", "c")], pa.table({"x": ["a"], "y": ["b"]})):
+        db = sqlrl.connect()
+        db.load("P", rows, types=["t", "t"])
+        found += db.sql("select fingerprint from sqlrl.source").fetchall()
+    assert found[0] == found[1]
+    assert len(set(found)) == 3
+    assert all(text.startswith("rows:1:") for (text,) in found)
 
 
 def test_equal_rows_do_not_cancel() -> None:

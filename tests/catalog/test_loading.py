@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 import sqlrl
+from sqlrl.catalog import encoding
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.changes import changed_sources
 from sqlrl.catalog.columns import Mapped, raw_query
@@ -154,6 +155,45 @@ def test_renaming_costs_what_the_names_are_not_their_square(monkeypatch: pytest.
     query = raw_query(source, Mapped(("a",)), LoadOptions(constants={f"a{i}": f"b{i}" for i in range(40)}))
     assert query.sql("duckdb").count("WHEN") == 40
     assert len(copied) < 3
+
+
+NAMES = st.sampled_from(["a", "b", "c", "7", "7.0", "07", None])
+
+
+@settings(max_examples=draws(30), deadline=None)
+@given(
+    st.lists(st.lists(st.tuples(NAMES, NAMES), unique=True, max_size=6), min_size=2, max_size=3),
+    st.booleans(),
+)
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.LoadWarning")
+def test_what_is_encoded_at_once_is_what_is_encoded_after_a_look_for_new_constants(
+    loads: list[list[tuple[str | None, str | None]]], numeric: bool
+) -> None:
+    found = []
+    for few in (encoding.FEW, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(encoding, "FEW", few)
+            patch.setattr(encoding, "_PROBED", 2)
+            made = Catalog(connect(":memory:", threads=1))
+            if numeric:
+                made.set_numeric("t")
+            outcomes: list[Any] = []
+            for i, rows in enumerate(loads):
+                columns = {x: pa.array([row[k] for row in rows], pa.string()) for k, x in enumerate("xy")}
+                try:
+                    made.load(f"P{i}", pa.table(columns), types=["t", "t"])
+                except LoadError as error:
+                    outcomes.append(str(error))
+                    continue
+                table = made.store.sources()[f"P{i}", "fact"].storage
+                outcomes.append(sorted(made.engine.connection.sql(f'select * from sqlrl."{table}"').fetchall()))
+            names = made.store.types().get("t")
+            if names is not None:
+                outcomes.append(
+                    made.engine.connection.sql(f'select * from sqlrl."{names.dictionary}" order by id').fetchall()
+                )
+            found.append(outcomes)
+    assert found[0] == found[1]
 
 
 def test_numeric_types_hold_numbers(catalog: Catalog) -> None:

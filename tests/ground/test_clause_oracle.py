@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
 from sqlrl.errors import GroundingLimitError, InfeasibleError
+from sqlrl.ground import oracle as oracle_module
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.grounding import check_evidence, ground_network
 from sqlrl.ground.network import Network
@@ -63,15 +64,26 @@ def check_start(oracle: ProgramOracle, network: Network) -> None:
 def check_rounds(oracle: ProgramOracle, network: Network, seed: int, shares: tuple[float, ...]) -> None:
     """A round returns just the rows that a world does not meet; the pairs among some atoms are there, and no row is wrong."""
     random, full = np.random.default_rng(seed), rows(network)
+
+    def unmet(key: tuple[int, tuple[int, ...]], world: np.ndarray, wanted: np.ndarray) -> bool:
+        return bool(wanted[key[0]]) and holds(key[1], world) == (wanted[key[0]] < 0)
+
     for share in shares:
         world = random.random(len(network.atoms)) < share
         wanted = random.integers(-1, 2, len(network.clauses)).astype(np.int8)
         unsatisfied = rows(oracle.unsatisfied(world, wanted))
-        assert unsatisfied == {
-            (clause, literals): times
-            for (clause, literals), times in full.items()
-            if wanted[clause] and holds(literals, world) == (wanted[clause] < 0)
-        }
+        assert unsatisfied == {key: times for key, times in full.items() if unmet(key, world, wanted)}
+        # What an earlier world did not meet either may be left out, or have some of its groundings.
+        for changes in (0.0, 0.2, 0.9):
+            before = world ^ (random.random(len(world)) < changes)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(oracle_module, "MANY_ATOMS", -1)
+                patch.setattr(oracle_module, "FEW_CHANGED", 1.0)
+                newly = rows(oracle.unsatisfied(world, wanted, before))
+            assert {key: n for key, n in newly.items() if not unmet(key, before, wanted)} == {
+                key: n for key, n in unsatisfied.items() if not unmet(key, before, wanted)
+            }
+            assert all(n <= unsatisfied.get(key, 0) for key, n in newly.items())
         # What was counted of this very world is not asked for again where there is none; the next world is asked for.
         oracle.unmet(world, wanted, dict.fromkeys(oracle.sizes, len(full)))
         assert rows(oracle.unsatisfied(world, wanted)) == unsatisfied

@@ -28,7 +28,7 @@ class InMemory:
 
     def __init__(self, whole: Network) -> None:
         self.whole, self.size = whole, len(whole.row_clause)
-        self.sizes = {"all": self.size}
+        self.sizes = self.known_sizes = {"all": self.size}
         self.worlds: list[np.ndarray] = []
         self.pairs: list[np.ndarray] = []
 
@@ -64,10 +64,15 @@ class InMemory:
     def check_counts(self, asked: np.ndarray) -> None:
         assert not self.worlds, "counts are checked before the first round"
 
-    def unsatisfied(self, world: np.ndarray, wanted: np.ndarray) -> Network:
+    def unsatisfied(self, world: np.ndarray, wanted: np.ndarray, since: np.ndarray | None = None) -> Network:
         self.worlds.append(world)
+        found = self._unmet(world, wanted)
+        # As little as an oracle may return.
+        return self._rows(found if since is None else found & ~self._unmet(since, wanted))
+
+    def _unmet(self, world: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         violated, row = violated_rows(self.whole, world), wanted[self.whole.row_clause]
-        return self._rows(((row == 1) & violated) | ((row == -1) & ~violated))
+        return ((row == 1) & violated) | ((row == -1) & ~violated)
 
     def unmet(self, world: np.ndarray, wanted: np.ndarray, most: dict[str, int]) -> dict[str, int]:
         return {"all": min(len(self.unsatisfied(world, wanted).row_clause), most["all"] + 1)}

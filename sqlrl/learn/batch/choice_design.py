@@ -10,9 +10,9 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, ragged_ranges
 from sqlrl.learn.batch.problem import equal_columns
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.structure import pointers
 
 INT32_MAX = 2**31 - 1
 ROWS = 4096

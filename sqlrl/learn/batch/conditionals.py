@@ -11,13 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from sqlrl.errors import InputError, Phrase
-from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.network import BoolArray, IntArray, ragged_ranges
 from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.learn.batch.problem import TrainingProblem, raise_conflict
 from sqlrl.solve.counts import violated_rows
 from sqlrl.solve.log_linear import LogLinear, log_linear
 from sqlrl.solve.restriction import UnsatisfiableError
-from sqlrl.solve.structure import Sides, StateVariables, pointers, ragged_ranges, sides_of, variables_of
+from sqlrl.solve.structure import Sides, StateVariables, pointers, sides_of, variables_of
 from sqlrl.solve.weighted import FREE
 from sqlrl.wording import counted
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, IntArray, Network, ragged_ranges
 from sqlrl.solve.log_linear import hard_part
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.structure import pointers
 from sqlrl.solve.weighted import WeightedNetwork
 
 

@@ -11,9 +11,9 @@ from scipy import sparse
 
 from sqlrl.distinct import distinct_values, mixed
 from sqlrl.errors import InputError, Parameter
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkRows
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkRows, ragged_ranges
 from sqlrl.solve.restriction import UnsatisfiableError, Values
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.structure import pointers
 from sqlrl.training.labels import Names
 from sqlrl.wording import counted
 

@@ -11,12 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.errors import InputError, Parameter, Phrase, ValidationWarning, warn
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, ragged_ranges
 from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.learn.batch.joint import JointLikelihood
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.progress import staged
-from sqlrl.solve.structure import ragged_ranges
 from sqlrl.training.atom_groups import ungrouped
 from sqlrl.training.records import TUNING_SCHEMA
 from sqlrl.wording import counted

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from sqlrl.errors import InputError
 from sqlrl.ground.hinge_network import HingeNetwork
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, ragged_ranges
 from sqlrl.kernels import inner, kernel
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.structure import pointers
 from sqlrl.training.labels import Names
 from sqlrl.wording import counted
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlrl.deprecated import takes_old_parameters
 from sqlrl.ground.hinge_network import HingeNetwork
-from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.ground.network import FloatArray, IntArray, ragged_ranges
 from sqlrl.learn.parameters import Above, Option
 from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.densities import EXPECTATIONS, VARIANCES, densities, least_incompatibility
@@ -33,7 +33,6 @@ from sqlrl.learn.soft.settings import (
     starting,
     step_rates,
 )  # fmt: skip
-from sqlrl.solve.structure import ragged_ranges
 from sqlrl.training.labels import Names
 from sqlrl.training.records import Iteration, Report, share_of_fall
 from sqlrl.training.soft import SoftTraining

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 from sqlrl.ground.atoms import Atoms, read_atoms
 from sqlrl.ground.counts import rule_text, violated_by_evidence
 from sqlrl.ground.grounding import add_per_clause, check_evidence, check_sizes, ground_clauses
-from sqlrl.ground.network import IntArray
+from sqlrl.ground.network import IntArray, ragged_ranges
 from sqlrl.ground.program import Extent
 from sqlrl.ground.rows import GroundRows
 from sqlrl.solve.exchange.text import PIECE, ExportedNames, ExportedPlace, new_path, pieces, write_atoms
-from sqlrl.solve.structure import grouped, pointers, ragged_ranges
+from sqlrl.solve.structure import grouped, pointers
 
 SCHEMA = pa.schema(
     [

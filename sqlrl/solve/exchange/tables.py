@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlrl.distinct import distinct
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.structure import Sides, StateVariables, pointers, ragged_ranges, sides_of, variables_of
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, ragged_ranges
+from sqlrl.solve.structure import Sides, StateVariables, pointers, sides_of, variables_of
 from sqlrl.solve.weighted import WeightedNetwork
 
 LARGEST_TABLE = 1 << 14

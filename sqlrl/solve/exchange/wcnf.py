@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.network import BoolArray, IntArray, ragged_ranges
 from sqlrl.solve.exchange.text import (
     ExportedNames,
     ExportedPlace,
@@ -23,7 +23,7 @@ from sqlrl.solve.exchange.text import (
     write_map,
 )
 from sqlrl.solve.solvers import Scaled, scale_to_integers
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.structure import pointers
 from sqlrl.solve.weighted import WeightedNetwork
 
 # The first has a line `p wcnf variables clauses top`, and hard clauses have the weight `top`; the second is the format of the MaxSAT

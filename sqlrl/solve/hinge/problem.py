@@ -12,9 +12,9 @@ from scipy.sparse import csgraph
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.hinge_network import HingeNetwork
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, ragged_ranges
 from sqlrl.kernels import inlined
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.structure import pointers
 
 KindArray = npt.NDArray[np.int8]
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, ragged_ranges
 from sqlrl.kernels import inlined, inner
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.structure import pointers
 from sqlrl.solve.treewidth.order import Order
 
 

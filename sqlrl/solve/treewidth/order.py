@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.structure import Sides, StateVariables, StructureRows, pointers, ragged_ranges, sides_of, variables_of
+from sqlrl.ground.network import BoolArray, IntArray, ragged_ranges
+from sqlrl.solve.structure import Sides, StateVariables, StructureRows, pointers, sides_of, variables_of
 from sqlrl.solve.treewidth.interaction import later_neighbours
 from sqlrl.solve.treewidth.minfill import search_order, start_search
 

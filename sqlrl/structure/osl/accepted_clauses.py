@@ -17,11 +17,10 @@ from sqlrl.ground.bindings import (
     PatternCode,
     WindowBindings,
 )
-from sqlrl.ground.network import IntArray
+from sqlrl.ground.network import IntArray, ragged_ranges
 from sqlrl.ground.rows import GroundRows, repeated
 from sqlrl.kernels import inner, kernel
 from sqlrl.logic.shapes import Shape
-from sqlrl.solve.structure import ragged_ranges
 from sqlrl.structure.osl.count_differences import literal_value
 from sqlrl.structure.osl.row_hashing import agree, chain_of, heads_for, link
 

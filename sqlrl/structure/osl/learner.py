@@ -24,7 +24,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from sqlrl.errors import InfeasibleError, InputError, NumericError
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkRows
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkRows, ragged_ranges
 from sqlrl.ground.rows import GroundRows
 from sqlrl.kernels import kernel
 from sqlrl.learn.adagrad import AdaGradRates, AdaGradState, new_state, update_clause, weight_after
@@ -40,7 +40,7 @@ from sqlrl.logic.shapes import Shape
 from sqlrl.solve.conflict import Describe
 from sqlrl.solve.counts import open_counts
 from sqlrl.solve.forest import compile_forest
-from sqlrl.solve.structure import compile_network, pointers, ragged_ranges
+from sqlrl.solve.structure import compile_network, pointers
 from sqlrl.structure.osl.accepted_clauses import NONE, AcceptedClauses
 from sqlrl.structure.osl.additions import (
     FIRST,

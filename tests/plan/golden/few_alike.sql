@@ -25,7 +25,7 @@ CROSS JOIN (
   FROM "memory"."sqlrl"."atom_Cancer"
 ) AS "o1"
 WHERE
-  "o0"."atom" = "o1"."atom"
+  "o0"."atom" = "o1"."atom" AND "o0"."a0" = "o1"."a0"
 GROUP BY
   CASE
     WHEN "o0"."atom" IS NULL OR "o1"."atom" IS NULL
