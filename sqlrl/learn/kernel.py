@@ -12,7 +12,16 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.learn.arrays import BoundedComponents, ClauseTally, CountChanges, Forest, StepRows, StepScratch, WindowArrays
+from sqlrl.learn.arrays import (
+    BoundedComponents,
+    ClauseTally,
+    CountChanges,
+    Forest,
+    StepRows,
+    StepScratch,
+    TiedArrays,
+    WindowArrays,
+)
 from sqlrl.learn.rules import Rates, RuleState, step_size, update_clause, weight_after
 from sqlrl.learn.slices import Slices, flagged_examples, of_examples
 from sqlrl.learn.worlds import start_world
@@ -64,8 +73,10 @@ def _predict_forest(
         if arrays.state_atom[s] >= 0:
             theta_unary[s] += linear[arrays.state_atom[s]]
     pairs = forest.pairs
-    begin, end = arrays.pair_start[first], arrays.pair_start[last]
-    weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
+    # Examples share tables, but not the weights of a step.
+    for t in forest.table[forest.table_start[k] : forest.table_start[k + 1]]:
+        begin, end = arrays.pair_start[t], arrays.pair_start[t + 1]
+        weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
     place: int = solve_range(arrays, theta_unary, theta_pair, first, last, world)[0]
     return place if place < 0 else int(forest.variable[place])
 
@@ -226,6 +237,11 @@ def refresh(
             _meet(window, state, tally, rates, work, window.units.indices[u], step)
     for r in range(window.row_start[k], window.row_start[k + 1]):
         _meet(window, state, tally, rates, work, window.row_clause[window.row[r]], step)
+    tied = window.tied
+    for t in tied.used[tied.used_start[k] : tied.used_start[k + 1]]:
+        for clause in tied.cell[tied.cell_start[t] : tied.cell_start[t + 1]]:
+            if clause >= 0:
+                _meet(window, state, tally, rates, work, clause, step)
 
 
 @inner
@@ -234,6 +250,32 @@ def _violated(window: WindowArrays, row: int, world: BoolArray) -> bool:
     for x in window.literals[window.indptr[row] : window.indptr[row + 1]]:
         violated = violated and world[abs(x) - 1] != (x > 0)
     return violated
+
+
+@inner
+def _violated_of_pair(tied: TiedArrays, pair: int, world: BoolArray) -> int:
+    # Write the clauses of a table that are violated between a pair of blocks to `violated`, whatever is true of these; how many they are.
+    t, count = tied.table[pair], 0
+    left, right = tied.left[pair], tied.right[pair]
+    first, last = tied.member_start[right], tied.member_start[right + 1]
+    cell = tied.cell_start[t]
+    for a in tied.member[tied.member_start[left] : tied.member_start[left + 1]]:
+        if world[a] != tied.left_positive[t]:
+            for place in range(first, last):
+                clause = tied.cell[cell + place - first]
+                if clause >= 0 and world[tied.member[place]] != tied.right_positive[t]:
+                    tied.violated[count] = clause
+                    count += 1
+        cell += last - first
+    return count
+
+
+@inner
+def _same_block(tied: TiedArrays, block: int, one: BoolArray, other: BoolArray) -> bool:
+    same = True
+    for a in tied.member[tied.member_start[block] : tied.member_start[block + 1]]:
+        same = same and one[a] == other[a]
+    return same
 
 
 @inner
@@ -249,6 +291,10 @@ def _score(window: WindowArrays, k: int, now: FloatArray, world: BoolArray) -> f
         row = window.row[r]
         if _violated(window, row, world):
             score -= _row_cost(window, row, now)
+    tied = window.tied
+    for pair in tied.pair[tied.pair_start[k] : tied.pair_start[k + 1]]:
+        for clause in tied.violated[: _violated_of_pair(tied, pair, world)]:
+            score -= window.sign[clause] * tied.multiplicity[pair] * now[clause]
     return score
 
 
@@ -285,6 +331,17 @@ def _delta_counts(window: WindowArrays, k: int, work: StepScratch) -> int:
         if broken != predicted:
             way = 1 if predicted else -1
             count = _add_delta(work, count, clause, way * window.sign[clause] * window.multiplicity[row])
+    tied = window.tied
+    for pair in tied.pair[tied.pair_start[k] : tied.pair_start[k + 1]]:
+        if _same_block(tied, tied.left[pair], window.truth, work.target) and _same_block(
+            tied, tied.right[pair], window.truth, work.target
+        ):
+            continue
+        # What both worlds violate cancels.
+        for clause in tied.violated[: _violated_of_pair(tied, pair, window.truth)]:
+            count = _add_delta(work, count, clause, -window.sign[clause] * tied.multiplicity[pair])
+        for clause in tied.violated[: _violated_of_pair(tied, pair, work.target)]:
+            count = _add_delta(work, count, clause, window.sign[clause] * tied.multiplicity[pair])
     return count
 
 

@@ -39,9 +39,8 @@ from sqlrl.learn.worlds import sampled_world, two_worlds
 from sqlrl.progress import Stage
 from sqlrl.solve.bounded_treewidth import compile_bounded
 from sqlrl.solve.components import split
-from sqlrl.solve.forest import compile_forest
+from sqlrl.solve.mpe import compile_program
 from sqlrl.solve.randomness import Stream
-from sqlrl.solve.structure import compile_network
 from sqlrl.training.labels import Names
 
 
@@ -87,12 +86,18 @@ class _Pass:
         parameters: Parameters,
         names: Names,
         random: Stream,
+        *,
+        compiled: bool,
     ) -> None:
-        self.slices, self.state, self.tally, self.parameters, self.names = slices, state, tally, parameters, names
+        self.state, self.tally, self.parameters, self.names = state, tally, parameters, names
         self.random = random
-        self.structure = compile_network(slices.network)
+        # Sampled worlds, and those that each example finds by itself, look at ground clauses row by row.
+        slices = slices if compiled and parameters.sweeps == 0 else slices.listed()
+        self.program = compile_program(slices.network)
+        self.slices = slices = slices if self.program.tied else slices.listed()
+        self.structure = self.program.structure
         bounded = compile_bounded(self.structure)
-        self.components: SolvedComponents = component_arrays(compile_forest(self.structure), bounded, slices.examples)
+        self.components: SolvedComponents = component_arrays(self.program.forest, bounded, slices.examples)
         self.general: BoolArray = ~(
             self.structure.forest[self.structure.component[self.structure.variables.of_atom]] | bounded.inside
         )
@@ -191,8 +196,8 @@ def learn_examples(
     compiled: bool = True,  # False: no compiled code; only ties in bounded components may differ
 ) -> LearnedSteps:
     """Take one step for each example of a sliced network, in order; `state`, `tally` and `random` change in place, even if it fails."""
-    run = _Pass(slices, truth, state, tally, parameters, names, random)
     compiled = compiled and parameters.inference == "exact"
+    run = _Pass(slices, truth, state, tally, parameters, names, random, compiled=compiled)
     fast = ~flagged_examples(slices, run.general) if compiled else np.zeros(len(slices.examples), dtype=np.bool_)
     with Stage("steps of this window", len(slices.examples), even=True) as stage:
         for begin, end, at_once in _runs(fast & run.soft):

@@ -327,7 +327,7 @@ class _Compiler(ForestLayout):
         inside = np.zeros(len(structure.row_component), dtype=np.bool_)
         linked = structure.row_component >= 0
         inside[linked] = structure.forest[structure.row_component[linked]]
-        hard = structure.network.hard[structure.network.row_clause]
+        hard = structure.network.hard[structure.rows.clause]
         self.soft_rows, self.hard_rows = inside & ~hard, inside & hard
         self.per_row = np.diff(self.sides.row_start)
 
@@ -357,8 +357,8 @@ class _Compiler(ForestLayout):
         other = np.where(self.per_row[row] == 1, side, other)
         times = np.where((self.per_row[row] == 2) & sides.member[other], 0, np.where(sides.member[side], 1, -1))
         side, row, times = side[times != 0], row[times != 0], times[times != 0]
-        clause = network.row_clause[row]
-        value = -network.sign[clause] * network.multiplicity[row] * times
+        clause = self.structure.rows.clause[row]
+        value = -network.sign[clause] * self.structure.rows.multiplicity[row] * times
         terms = np.diff(sides.term_start)[side]
         atom = sides.term[ragged_ranges(sides.term_start[side], terms)]
         state = np.concatenate([self.state_of[units.row[kept]], self.state_of[atom]])
@@ -376,8 +376,8 @@ class _Compiler(ForestLayout):
         left, row = left[group], row[group]
         state = self.variables.state_of_atom
         key = self.cells(left, left + 1, state[sides.term[a]], state[sides.term[b]])
-        clause = network.row_clause[row]
-        value = -network.sign[clause] * network.multiplicity[row]
+        clause = self.structure.rows.clause[row]
+        value = -network.sign[clause] * self.structure.rows.multiplicity[row]
         value = np.where(sides.member[left] == sides.member[left + 1], value, -value)
         keys, index = np.unique(key, return_inverse=True)
         return keys, canonical(value, index, clause, (len(keys), columns))

@@ -240,5 +240,5 @@ def mpe(
     except UnsatisfiableError as error:
         from sqlrl.solve.conflict import conflict_of
 
-        raise conflict_of(program.listed().structure, error.atom, describe=describe, seed=seed) from None
+        raise conflict_of(structure, error.atom, describe=describe, seed=seed) from None
     return run.result(compiled - begun, time.perf_counter() - compiled)

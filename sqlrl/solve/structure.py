@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from sqlrl.distinct import distinct_values
-from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkRows
 from sqlrl.kernels import kernel
 
 MANY = 50_000
@@ -84,13 +84,18 @@ class Structure:
 
     network: Network
     variables: StateVariables
-    sides: Sides
+    sides: Sides  # of `rows`
     component: IntArray  # shape (v,): of each variable, in ascending order of the first variable
     row_component: IntArray  # shape (r,): of each row, -1 for rows that blocks satisfy
     # Shape (components,): the rows join at most two variables each, and the joined pairs form a tree.
     forest: BoolArray
     # Shape (edges, 2): the distinct joined pairs of variables of all forest components, smaller first, ascending.
     edges: IntArray
+
+    @property
+    def rows(self) -> NetworkRows:
+        """The ground clauses that are looked at row by row: all, unless some stand in tied tables."""
+        return self.network.rows.rest
 
 
 def ragged_ranges(start: IntArray, length: IntArray) -> IntArray:
@@ -173,7 +178,8 @@ def sides_of(network: StructureRows, variables: StateVariables) -> Sides:
 
 
 def compile_network(network: Network) -> Structure:
-    """Compile a network, for any weights: variables, reduced rows, connected components and which of them are forests."""
+    """Compile a network, row by row, for any weights: variables, reduced rows, connected components and which of them are forests."""
+    network = network.listed()
     variables = variables_of(network)
     sides = sides_of(network, variables)
     v = len(variables.exact)

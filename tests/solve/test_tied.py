@@ -17,7 +17,7 @@ from sqlrl.solve.marginal import marginals
 from sqlrl.solve.mpe import compile_program, mpe
 from sqlrl.training.labels import Names
 from tests.effort import draws
-from tests.solve.tied import listed, tied_networks
+from tests.solve.tied import tied_networks
 
 MANY = settings(max_examples=draws(60), deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -43,7 +43,7 @@ def test_counts_are_those_of_the_listed_rows(network: Network, seed: int, any_wo
     one, other = world_of(network, seed), world_of(network, seed + 1)
     if any_world:
         one = np.random.default_rng(seed).random(len(one)) < 0.5
-    plain = listed(network)
+    plain = network.listed()
     assert counts(network, one).tolist() == counts(plain, one).tolist()
     assert delta_counts(network, one, other).tolist() == delta_counts(plain, one, other).tolist()
     assert support_table(network).equals(support_table(plain))
@@ -53,7 +53,7 @@ def test_counts_are_those_of_the_listed_rows(network: Network, seed: int, any_wo
 @given(tied_networks(), st.integers(0, 99), st.sampled_from([0.3, 3.0, 400.0]))
 def test_worlds_score_as_those_of_the_listed_rows(network: Network, seed: int, size: float) -> None:
     weights = weights_of(network, seed, size)
-    found, plain = mpe(network, weights), mpe(listed(network), weights)
+    found, plain = mpe(network, weights), mpe(network.listed(), weights)
     assert compile_program(network).tied == isinstance(network.rows, TiedRows)
     best = score(network, weights, plain.world)
     assert score(network, weights, found.world) == pytest.approx(best, rel=1e-12, abs=1e-9)
@@ -66,7 +66,7 @@ def test_worlds_score_as_those_of_the_listed_rows(network: Network, seed: int, s
 @given(tied_networks(), st.integers(0, 99), st.sampled_from([0.3, 3.0, 400.0]))
 def test_probabilities_are_those_of_the_listed_rows(network: Network, seed: int, size: float) -> None:
     weights = weights_of(network, seed, size)
-    found, plain = marginals(network, weights), marginals(listed(network), weights)
+    found, plain = marginals(network, weights), marginals(network.listed(), weights)
     np.testing.assert_allclose(found.probability, plain.probability, rtol=1e-9, atol=1e-12)
     assert found.code.tolist() == plain.code.tolist()
     assert [(each.method, each.components, each.atoms) for each in found.choices] == [
@@ -79,7 +79,7 @@ def test_probabilities_are_those_of_the_listed_rows(network: Network, seed: int,
 def test_likelihoods_are_those_of_the_listed_rows(network: Network, seed: int, size: float, part: bool) -> None:
     weights, truth = weights_of(network, seed, size), world_of(network, seed)
     found = []
-    for each in (network, listed(network)):
+    for each in (network, network.listed()):
         shelf = Shelf(None)
         one, reach = label_part(TrainingProblem(each, truth, Names()), "error", seed=0)
         assert isinstance(one, TiedPart) == isinstance(each.rows, TiedRows)

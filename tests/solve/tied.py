@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
@@ -15,17 +13,19 @@ from sqlrl.ground.tied import tied_rows
 
 
 @st.composite
-def tied_networks(draw: st.DrawFn, *, forest: bool = True, most: int = 6) -> Network:
-    """Blocks of two kinds, interleaved as atoms of a database are; pairs of blocks form a forest, or any graph."""
+def tied_networks(draw: st.DrawFn, *, forest: bool = True, most: int = 6, examples: int = 1) -> Network:
+    """Blocks of two kinds, interleaved as atoms of a database are; pairs of blocks form a forest, or any graph, inside each example."""
     sizes = [draw(st.integers(2, 3)) for _ in range(2)]
     exact = [draw(st.booleans()) for _ in range(2)]
     kinds = draw(st.lists(st.integers(0, 1), min_size=2, max_size=most))
     order = draw(st.permutations([b for b, kind in enumerate(kinds) for _ in range(sizes[kind])]))
     block, n = np.array(order, dtype=np.int64), len(order)
+    example = np.array([draw(st.integers(0, examples - 1)) for _ in kinds], dtype=np.int64)
+    before = [[a for a in range(b) if example[a] == example[b]] for b in range(len(kinds))]
     if forest:
-        pairs = [(draw(st.integers(0, b - 1)), b) for b in range(1, len(kinds)) if draw(st.integers(0, 4))]
+        pairs = [(draw(st.sampled_from(own)), b) for b, own in enumerate(before) if own and draw(st.integers(0, 4))]
     else:
-        pairs = [(a, b) for b in range(len(kinds)) for a in range(b) if draw(st.booleans())]
+        pairs = [(a, b) for b, own in enumerate(before) for a in own if draw(st.booleans())]
     pairs = [(b, a) if draw(st.booleans()) else (a, b) for a, b in pairs]
     tables, m = list[TiedTable](), 0
     for left, right in ((0, 0), (0, 1), (1, 0), (1, 1)):
@@ -52,10 +52,10 @@ def tied_networks(draw: st.DrawFn, *, forest: bool = True, most: int = 6) -> Net
     prior = np.array(draw(st.lists(st.sampled_from([0.0, 0.5, -1.25]), min_size=n, max_size=n)))
     known = np.array([exact[kind] for kind in kinds], dtype=np.bool_)
     none = np.zeros(n, dtype=np.bool_)
-    atoms = Atoms(np.arange(n), np.zeros(n, np.int64), prior, block, known, none, none)
+    atoms = Atoms(np.arange(n), example[block], prior, block, known, none, none)
     return Network(
         atoms=np.arange(n, dtype=np.int64),
-        example=np.zeros(n, dtype=np.int64),
+        example=example[block],
         clauses=np.arange(m, dtype=np.int64),
         sign=sign,
         hard=np.zeros(m, dtype=np.bool_),
@@ -71,8 +71,3 @@ def tied_networks(draw: st.DrawFn, *, forest: bool = True, most: int = 6) -> Net
         helper=none,
         hard_units=np.zeros((0, 2), dtype=np.int64),
     )
-
-
-def listed(network: Network) -> Network:
-    """Return the same network without tables."""
-    return replace(network, rows=network.rows.listed)
