@@ -229,14 +229,14 @@ def component_arrays(forest: ForestProgram, bounded: BoundedProgram, examples: I
         _integers(arrays.state_atom),
         _owned(arrays.state_forbidden, np.bool_),
         _integers(arrays.parent),
-        _integers(arrays.table),
         _integers(arrays.pair_start),
+        _integers(arrays.table),
+        _integers(arrays.table_start),
         _integers(arrays.pair_cell),
         _integers(arrays.forbidden_start),
         _integers(arrays.forbidden_cell),
     )
     first, last = _ranges(forest.examples, forest.example_start, examples)
-    # Roots have an empty table, or one of their own.
     table = trees.table[ragged_ranges(first, last - first)]
     found = Forest(
         trees,
@@ -245,7 +245,7 @@ def component_arrays(forest: ForestProgram, bounded: BoundedProgram, examples: I
         _integers(forest.variable),
         first,
         last,
-        *_distinct_in_ranges(pointers(last - first), table, len(trees.pair_start) - 1),
+        *_distinct_in_ranges(pointers(last - first), table, len(trees.table_start) - 1),
     )
     tables = bounded.buckets
     if len(tables.parent) == 0:

@@ -73,9 +73,11 @@ def _predict_forest(
         if arrays.state_atom[s] >= 0:
             theta_unary[s] += linear[arrays.state_atom[s]]
     pairs = forest.pairs
+    begin, end = arrays.pair_start[first], arrays.pair_start[last]
+    weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
     # Examples share tables, but not the weights of a step.
     for t in forest.table[forest.table_start[k] : forest.table_start[k + 1]]:
-        begin, end = arrays.pair_start[t], arrays.pair_start[t + 1]
+        begin, end = arrays.table_start[t], arrays.table_start[t + 1]
         weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
     place: int = solve_range(arrays, theta_unary, theta_pair, first, last, world)[0]
     return place if place < 0 else int(forest.variable[place])

@@ -34,7 +34,7 @@ from sqlrl.learn.kernel import (
 )
 from sqlrl.learn.rules import RuleState
 from sqlrl.learn.settings import Parameters
-from sqlrl.learn.slices import Slices, example_network, flagged_examples
+from sqlrl.learn.slices import Slices, cut, example_network, flagged_examples
 from sqlrl.learn.worlds import sampled_world, two_worlds
 from sqlrl.progress import Stage
 from sqlrl.solve.bounded_treewidth import compile_bounded
@@ -93,11 +93,13 @@ class _Pass:
         self.random = random
         # Sampled worlds, and those that each example finds by itself, look at ground clauses row by row.
         slices = slices if compiled and parameters.sweeps == 0 else slices.listed()
-        self.program = compile_program(slices.network)
-        self.slices = slices = slices if self.program.tied else slices.listed()
-        self.structure = self.program.structure
+        program = compile_program(slices.network)
+        self.structure = program.structure
+        if self.structure.network is not slices.network:
+            slices = cut(self.structure.network, slices.examples)
+        self.slices = slices
         bounded = compile_bounded(self.structure)
-        self.components: SolvedComponents = component_arrays(self.program.forest, bounded, slices.examples)
+        self.components: SolvedComponents = component_arrays(program.forest, bounded, slices.examples)
         self.general: BoolArray = ~(
             self.structure.forest[self.structure.component[self.structure.variables.of_atom]] | bounded.inside
         )
