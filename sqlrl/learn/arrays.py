@@ -62,7 +62,6 @@ class WindowArrays(NamedTuple):
     literals: IntArray
     row_clause: IntArray
     multiplicity: IntArray
-    tied: TiedArrays
     sign: IntArray
     hard: BoolArray
     units: Csr
@@ -169,7 +168,6 @@ def window_arrays(slices: Slices, truth: BoolArray) -> WindowArrays:
         literals=_integers(rows.literals),
         row_clause=_integers(rows.clause),
         multiplicity=_integers(rows.multiplicity),
-        tied=_tied_arrays(slices),
         sign=_integers(network.sign),
         hard=_owned(network.hard, np.bool_),
         units=csr(network.units),
@@ -180,7 +178,8 @@ def window_arrays(slices: Slices, truth: BoolArray) -> WindowArrays:
     )
 
 
-def _tied_arrays(slices: Slices) -> TiedArrays:
+def tied_arrays(slices: Slices) -> TiedArrays:
+    """The tied tables of a sliced network."""
     block, tied, blocks = slices.network.block, slices.network.rows.tied, len(slices.network.block_exact)
     inside = np.flatnonzero(block >= 0) if tied else np.zeros(0, dtype=np.int64)
     none = np.zeros(0, dtype=np.int64)

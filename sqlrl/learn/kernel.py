@@ -76,11 +76,12 @@ def _predict_forest(
     begin, end = arrays.pair_start[first], arrays.pair_start[last]
     weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
     # Examples share tables, but not the weights of a step.
-    for t in forest.table[forest.table_start[k] : forest.table_start[k + 1]]:
+    for place in range(forest.table_start[k], forest.table_start[k + 1]):
+        t = forest.table[place]
         begin, end = arrays.table_start[t], arrays.table_start[t + 1]
         weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
-    place: int = solve_range(arrays, theta_unary, theta_pair, first, last, world)[0]
-    return place if place < 0 else int(forest.variable[place])
+    stuck: int = solve_range(arrays, theta_unary, theta_pair, first, last, world)[0]
+    return stuck if stuck < 0 else int(forest.variable[stuck])
 
 
 @inner
@@ -230,7 +231,14 @@ def _meet(
 
 @kernel
 def refresh(
-    window: WindowArrays, k: int, state: RuleState, tally: ClauseTally, rates: Rates, work: StepScratch, step: int
+    window: WindowArrays,
+    tied: TiedArrays,
+    k: int,
+    state: RuleState,
+    tally: ClauseTally,
+    rates: Rates,
+    work: StepScratch,
+    step: int,
 ) -> None:
     """Bring the current weights of the clauses that occur in the k-th example up to date, before step `step`."""
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
@@ -239,11 +247,11 @@ def refresh(
             _meet(window, state, tally, rates, work, window.units.indices[u], step)
     for r in range(window.row_start[k], window.row_start[k + 1]):
         _meet(window, state, tally, rates, work, window.row_clause[window.row[r]], step)
-    tied = window.tied
-    for t in tied.used[tied.used_start[k] : tied.used_start[k + 1]]:
-        for clause in tied.cell[tied.cell_start[t] : tied.cell_start[t + 1]]:
-            if clause >= 0:
-                _meet(window, state, tally, rates, work, clause, step)
+    for place in range(tied.used_start[k], tied.used_start[k + 1]):
+        t = tied.used[place]
+        for cell in range(tied.cell_start[t], tied.cell_start[t + 1]):
+            if tied.cell[cell] >= 0:
+                _meet(window, state, tally, rates, work, tied.cell[cell], step)
 
 
 @inner
@@ -293,11 +301,16 @@ def _score(window: WindowArrays, k: int, now: FloatArray, world: BoolArray) -> f
         row = window.row[r]
         if _violated(window, row, world):
             score -= _row_cost(window, row, now)
-    tied = window.tied
+    return score
+
+
+@inner
+def _tied_cost(sign: IntArray, tied: TiedArrays, k: int, now: FloatArray, world: BoolArray) -> float:
+    cost = 0.0
     for pair in tied.pair[tied.pair_start[k] : tied.pair_start[k + 1]]:
         for clause in tied.violated[: _violated_of_pair(tied, pair, world)]:
-            score -= window.sign[clause] * tied.multiplicity[pair] * now[clause]
-    return score
+            cost += sign[clause] * tied.multiplicity[pair] * now[clause]
+    return cost
 
 
 @inner
@@ -333,23 +346,30 @@ def _delta_counts(window: WindowArrays, k: int, work: StepScratch) -> int:
         if broken != predicted:
             way = 1 if predicted else -1
             count = _add_delta(work, count, clause, way * window.sign[clause] * window.multiplicity[row])
-    tied = window.tied
+    return count
+
+
+@inner
+def _tied_delta_counts(
+    sign: IntArray, tied: TiedArrays, k: int, truth: BoolArray, work: StepScratch, count: int
+) -> int:
+    # As `_delta_counts`, after which `count` clauses are listed.
     for pair in tied.pair[tied.pair_start[k] : tied.pair_start[k + 1]]:
-        if _same_block(tied, tied.left[pair], window.truth, work.target) and _same_block(
-            tied, tied.right[pair], window.truth, work.target
-        ):
+        left, right = tied.left[pair], tied.right[pair]
+        if _same_block(tied, left, truth, work.target) and _same_block(tied, right, truth, work.target):
             continue
         # What both worlds violate cancels.
-        for clause in tied.violated[: _violated_of_pair(tied, pair, window.truth)]:
-            count = _add_delta(work, count, clause, -window.sign[clause] * tied.multiplicity[pair])
+        for clause in tied.violated[: _violated_of_pair(tied, pair, truth)]:
+            count = _add_delta(work, count, clause, -sign[clause] * tied.multiplicity[pair])
         for clause in tied.violated[: _violated_of_pair(tied, pair, work.target)]:
-            count = _add_delta(work, count, clause, window.sign[clause] * tied.multiplicity[pair])
+            count = _add_delta(work, count, clause, sign[clause] * tied.multiplicity[pair])
     return count
 
 
 @kernel
 def finish(
     window: WindowArrays,
+    tied: TiedArrays,
     k: int,
     state: RuleState,
     tally: ClauseTally,
@@ -371,9 +391,16 @@ def finish(
     rows.loss[k], rows.atoms[k] = wrong, atoms
     rows.score_truth[k] = _score(window, k, work.now, window.truth)
     rows.score_prediction[k] = _score(window, k, work.now, work.predicted)
+    # Calls count references to all arrays that they are given, which takes longer than a small step.
+    joined = tied.pair_start[k + 1] > tied.pair_start[k]
+    if joined:
+        rows.score_truth[k] -= _tied_cost(window.sign, tied, k, work.now, window.truth)
+        rows.score_prediction[k] -= _tied_cost(window.sign, tied, k, work.now, work.predicted)
     if same:
         return 0
     listed, count = _delta_counts(window, k, work), 0
+    if joined:
+        listed = _tied_delta_counts(window.sign, tied, k, window.truth, work, listed)
     sort(work.changed, listed)
     for j in range(listed):
         clause = work.changed[j]
@@ -421,6 +448,7 @@ def record(
 @kernel
 def learn_compiled(
     window: WindowArrays,
+    tied: TiedArrays,
     forest: Forest,
     bounded: BoundedComponents | None,
     chain: WindowChain | None,  # if given, learn from its samples; no example has hard clauses then
@@ -447,7 +475,7 @@ def learn_compiled(
     with_loss = window.prior + augmentation * window.loss
     for k in range(begin, end):
         step = done + 1 + k - begin
-        refresh(window, k, state, tally, rates, work, step)
+        refresh(window, tied, k, state, tally, rates, work, step)
         stuck = predict(window, forest, bounded, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
         if stuck < 0 and augmentation > 0:
             stuck = predict(window, forest, bounded, k, theta_unary, theta_pair, with_loss, work.now, work.target)
@@ -456,7 +484,7 @@ def learn_compiled(
         # Numba leaves this out where there is None.
         if chain is not None:
             sample(window, chain, k, work.now, sweeps, random, work.target)
-        count = finish(window, k, state, tally, rates, work, step, rows)
+        count = finish(window, tied, k, state, tally, rates, work, step, rows)
         if recording:
             changes, used = record(changes, used, state, rates, work, step, count)
     return -1, changes, used

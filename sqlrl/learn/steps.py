@@ -15,10 +15,10 @@ from sqlrl.learn.arrays import (
     CountChanges,
     SolvedComponents,
     StepRows,
-    WindowArrays,
     component_arrays,
     new_scratch,
     new_step_rows,
+    tied_arrays,
     window_arrays,
 )
 from sqlrl.learn.kernel import (
@@ -103,7 +103,7 @@ class _Pass:
         self.general: BoolArray = ~(
             self.structure.forest[self.structure.component[self.structure.variables.of_atom]] | bounded.inside
         )
-        self.window: WindowArrays = window_arrays(slices, truth)
+        self.window, self.tied = window_arrays(slices, truth), tied_arrays(slices)
         apart = parameters.augmentation > 0 or parameters.sweeps > 0
         self.work = new_scratch(len(tally.met), len(truth), apart=apart)
         self.rows = new_step_rows(len(slices.examples))
@@ -118,7 +118,7 @@ class _Pass:
         """Take the steps of a run of examples in compiled code."""
         chosen, (forest, bounded) = self.parameters, self.components
         stuck, self.changes, self.used = learn_compiled(
-            self.window, forest, bounded, self.chain, begin, end, self.state, self.tally, chosen.rates, self.work,
+            self.window, self.tied, forest, bounded, self.chain, begin, end, self.state, self.tally, chosen.rates, self.work,
             self.state.steps + begin, self.rows, self.changes, self.used, chosen.augmentation, chosen.sweeps, self.random,
             chosen.record_history,
         )  # fmt: skip
@@ -161,11 +161,20 @@ class _Pass:
         )
 
     def _refresh(self, k: int) -> None:
-        refresh(self.window, k, self.state, self.tally, self.parameters.rates, self.work, self.state.steps + k + 1)
+        refresh(
+            self.window,
+            self.tied,
+            k,
+            self.state,
+            self.tally,
+            self.parameters.rates,
+            self.work,
+            self.state.steps + k + 1,
+        )
 
     def _finish(self, k: int) -> None:
         chosen, step = self.parameters, self.state.steps + k + 1
-        count = finish(self.window, k, self.state, self.tally, chosen.rates, self.work, step, self.rows)
+        count = finish(self.window, self.tied, k, self.state, self.tally, chosen.rates, self.work, step, self.rows)
         if chosen.record_history:
             self.changes, self.used = record(self.changes, self.used, self.state, chosen.rates, self.work, step, count)
 

@@ -71,9 +71,7 @@ def weights(estimator: OnlineEstimator, db: sqlrl.Database, model: sqlrl.Model, 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.SqlrlWarning")
 @settings(max_examples=draws(40), deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    programs(), st.sampled_from([sqlrl.AdaGrad(window=2), sqlrl.AdaGrad(loss_augmented=True), MIRA(), Perceptron()])
-)
+@given(programs(), st.sampled_from([sqlrl.AdaGrad(window=2), sqlrl.AdaGrad(loss_augmented=True), MIRA(), Perceptron()]))
 def test_weights_are_those_of_listed_windows(made: tuple[str, sqlrl.Database], estimator: OnlineEstimator) -> None:
     text, db = made
     model = sqlrl.parse_mln(text)
