@@ -1,7 +1,8 @@
-"""Online learning from many small examples: steps in compiled code against steps that solve each example by itself.
+"""Online learning from many small examples: steps in compiled code against steps that solve each example by itself, and tables against rows.
 
 Made-up documents of a few words: an atom for each place, a clause for each word, and one that joins places. Chains are forests, the
-places of a ring or of a clique are components of small treewidth; both ways take the same steps.
+places of a ring or of a clique are components of small treewidth; both ways take the same steps. Citations are those of the README's chain,
+whose template of neighbouring fields is a tied table; the other way lists its ground clauses.
 
     python scripts/bench/steps.py [--quick] [--seed N] [--db FILE] [--json FILE]
 """
@@ -10,14 +11,18 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise
 
 import numpy as np
 from rounds import in_turns, publish, read_options, spread
 
-from sqlrl.ground.network import Network
-from sqlrl.ground.windows import Window
+import sqlrl
+from sqlrl.demo import MODEL, generate
+from sqlrl.ground.network import Network, TiedRows
+from sqlrl.ground.program import Extent
+from sqlrl.ground.windows import Window, grounded
 from sqlrl.learn import AdaGrad
 from sqlrl.learn.arrays import new_tally
 from sqlrl.learn.rules import grown, new_state
@@ -56,8 +61,26 @@ def documents(count: int, shape: str, seed: int) -> Window:
     return Window(np.arange(count), made, truth, np.ones(len(truth), dtype=np.bool_))
 
 
-def learn(window: Window, compiled: bool) -> None:
-    """Take a step for each document."""
+def citations(count: int, seed: int) -> Window:
+    """Return citations with the README's chain."""
+    made = generate(count, seed=seed)
+    with sqlrl.connect(progress=False) as db:
+        db.load("Token", made.token, example="bib")
+        db.load("Next", made.next, types=("position", "position"))
+        db.load("InField", made.field, target=True)
+        with db.advanced.program(sqlrl.parse_mln(MODEL)) as program:
+            program.expand()
+            return grounded(Extent(program), np.arange(count), None)
+
+
+def listed(window: Window) -> Window:
+    """Return the same examples with their ground clauses listed, each time anew."""
+    rows = window.network.rows
+    return replace(window, network=replace(window.network, rows=rows.whole() if isinstance(rows, TiedRows) else rows))
+
+
+def learn(window: Window, compiled: bool = True) -> None:
+    """Take a step for each example."""
     parameters, clauses = AdaGrad().parameters(), len(window.network.clauses)
     state = grown(new_state(parameters.rates), clauses)
     slices, random = cut(window.network, window.examples), streams(parameters.seed, 1)[0]
@@ -66,23 +89,30 @@ def learn(window: Window, compiled: bool) -> None:
 
 def main() -> None:
     """Print the table."""
-    options = read_options("Online learning from small examples: seconds for all steps, compiled and one by one.")
+    options = read_options("Online learning from small examples: seconds for all steps, in two ways.", needs=None)
     count, rounds = (50, 2) if options.quick else (1_000, 5)
     rows: list[dict[str, object]] = []
-    for shape in SHAPES:
-        window = documents(count, shape, options.seed)
-        systems = {"compiled": partial(learn, window, True), "one by one": partial(learn, window, False)}
-        times = in_turns(systems, rounds=rounds)
+
+    def measure(examples: str, window: Window, beside: str, other: Callable[[], object]) -> None:
+        """Add the row of some examples."""
+        times = in_turns({"compiled": partial(learn, window), "other": other}, rounds=rounds)
         medians = {name: statistics.median(seconds) for name, seconds in times.items()}
         rows.append(
             {
-                "examples": shape,
+                "examples": examples,
                 **{name: spread(seconds) for name, seconds in times.items()},
-                "ratio": round(medians["one by one"] / medians["compiled"], 1),
-                "microseconds_a_step": round(1e6 * medians["compiled"] / count, 1),
+                "the_other": beside,
+                "ratio": round(medians["other"] / medians["compiled"], 1),
+                "microseconds_a_step": round(1e6 * medians["compiled"] / len(window.examples), 1),
             }
         )
-    parameters = {"documents": count, "rounds": rounds}
+
+    for shape in SHAPES:
+        window = documents(count, shape, options.seed)
+        measure(shape, window, "one by one", partial(learn, window, False))
+    made = citations(count, options.seed)
+    measure("citations", made, "rows listed", lambda: learn(listed(made)))
+    parameters = {"examples": count, "rounds": rounds}
     publish("bench_steps", rows, options, title="steps of online learning", parameters=parameters, details=rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -105,6 +105,10 @@ class TiedTable:
         """The clauses of the table, ascending."""
         return np.sort(self.clause[self.clause >= 0])
 
+    def select(self, pairs: IntArray | BoolArray) -> TiedTable:
+        """Return the table for some of its pairs of blocks."""
+        return replace(self, left=self.left[pairs], right=self.right[pairs], multiplicity=self.multiplicity[pairs])
+
     def violated(self, pairs: FloatArray | IntArray) -> FloatArray | IntArray:
         """Sum how often each clause is violated, shape (k, l), if its pair of blocks is so often in each pair of states, shape (k + 1, l + 1).
 
@@ -189,6 +193,10 @@ class Network:
     def multiplicity(self) -> IntArray:
         """How many groundings each row stands for, shape (r,)."""
         return self.rows.listed.multiplicity
+
+    def listed(self) -> Network:
+        """Return the same network with all ground clauses row by row."""
+        return replace(self, rows=self.rows.listed) if self.rows.tied else self
 
     @property
     def network_atoms(self) -> NetworkAtoms:

@@ -184,6 +184,16 @@ def tied_rows(pieces: Sequence[GroundRows | TiedTable], atoms: Atoms, clauses: i
     return TiedRows(rest, tied, partial(_listed, pieces, atoms.block, len(atoms.block_exact), clauses))
 
 
+def with_tables(
+    rest: NetworkRows, tied: Sequence[TiedTable], block: IntArray, blocks: int, clauses: int
+) -> NetworkRows | TiedRows:
+    """Return listed ground clauses and tables over atoms of some blocks as the rows of a network."""
+    if not tied:
+        return rest
+    listed = GroundRows(rest.clause, rest.literals, np.diff(rest.indptr), rest.multiplicity)
+    return TiedRows(rest, tuple(tied), partial(_listed, (listed, *tied), block, blocks, clauses))
+
+
 def _network_rows(pieces: Sequence[GroundRows]) -> NetworkRows:
     rows = by_clause(pieces)
     clause, multiplicity = (np.require(x, requirements="W") for x in (rows.clause, rows.multiplicity))

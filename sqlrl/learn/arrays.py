@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.distinct import distinct_values
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, ragged_ranges
 from sqlrl.learn.slices import Slices
 from sqlrl.solve.bounded_treewidth import BoundedProgram
 from sqlrl.solve.forest import ForestArrays, ForestProgram
+from sqlrl.solve.structure import pointers
 from sqlrl.solve.treewidth.buckets import Buckets, scratch_for
 from sqlrl.solve.treewidth.buckets import BucketScratch as TableScratch
 from sqlrl.training.labels import hamming_loss
@@ -25,6 +27,28 @@ class Csr(NamedTuple):
     indptr: IntArray
     indices: IntArray
     data: IntArray
+
+
+class TiedArrays(NamedTuple):
+    """The tied tables of a sliced network as the kernel reads them: t tables over p pairs of blocks, all of whose fields are those of `TiedTable`."""
+
+    pair_start: IntArray
+    pair: IntArray  # example k has the pairs `pair[pair_start[k]:pair_start[k + 1]]`
+    used_start: IntArray
+    used: IntArray  # example k has the tables `used[used_start[k]:used_start[k + 1]]`
+    table: IntArray  # shape (p,), as the three that follow: of each pair
+    left: IntArray
+    right: IntArray
+    multiplicity: IntArray
+    member_start: (
+        IntArray  # shape (b + 1,): block i has the atoms `member[member_start[i]:member_start[i + 1]]`, ascending
+    )
+    member: IntArray
+    cell_start: IntArray  # shape (t + 1,): table i has the cells `cell[cell_start[i]:cell_start[i + 1]]`, row by row
+    cell: IntArray  # clauses, -1 for none
+    left_positive: BoolArray  # shape (t,)
+    right_positive: BoolArray
+    violated: IntArray  # room for the clauses of one table
 
 
 class WindowArrays(NamedTuple):
@@ -56,6 +80,8 @@ class Forest(NamedTuple):
     variable: IntArray
     first: IntArray
     last: IntArray
+    table_start: IntArray
+    table: IntArray  # example k has the tables `table[table_start[k]:table_start[k + 1]]` of `arrays`
 
 
 class BoundedComponents(NamedTuple):
@@ -132,16 +158,16 @@ def csr(matrix: sparse.csr_array) -> Csr:
 
 def window_arrays(slices: Slices, truth: BoolArray) -> WindowArrays:
     """The arrays of a sliced network; `loss` is what Hamming loss adds to each atom when it is true."""
-    network = slices.network
+    network, rows = slices.network, slices.network.rows.rest
     return WindowArrays(
         atom_start=_integers(slices.atom_start),
         atom=_integers(slices.atom),
         row_start=_integers(slices.row_start),
         row=_integers(slices.row),
-        indptr=_integers(network.indptr),
-        literals=_integers(network.literals),
-        row_clause=_integers(network.row_clause),
-        multiplicity=_integers(network.multiplicity),
+        indptr=_integers(rows.indptr),
+        literals=_integers(rows.literals),
+        row_clause=_integers(rows.clause),
+        multiplicity=_integers(rows.multiplicity),
         sign=_integers(network.sign),
         hard=_owned(network.hard, np.bool_),
         units=csr(network.units),
@@ -152,6 +178,48 @@ def window_arrays(slices: Slices, truth: BoolArray) -> WindowArrays:
     )
 
 
+def tied_arrays(slices: Slices) -> TiedArrays:
+    """The tied tables of a sliced network."""
+    block, tied, blocks = slices.network.block, slices.network.rows.tied, len(slices.network.block_exact)
+    inside = np.flatnonzero(block >= 0) if tied else np.zeros(0, dtype=np.int64)
+    none = np.zeros(0, dtype=np.int64)
+    table = np.repeat(np.arange(len(tied), dtype=np.int64), [len(each.left) for each in tied])
+    used_start, used = _distinct_in_ranges(slices.pair_start, table[slices.pair], len(tied))
+    left, right, multiplicity = (
+        _integers(np.concatenate([none, *(getattr(each, name) for each in tied)]))
+        for name in ("left", "right", "multiplicity")
+    )
+    cells = np.array([each.clause.size for each in tied], dtype=np.int64)
+    left_positive, right_positive = (
+        np.array([each.positive[side] for each in tied], dtype=np.bool_) for side in range(2)
+    )
+    return TiedArrays(
+        pair_start=_integers(slices.pair_start),
+        pair=_integers(slices.pair),
+        used_start=used_start,
+        used=_integers(used),
+        table=table,
+        left=left,
+        right=right,
+        multiplicity=multiplicity,
+        member_start=pointers(np.bincount(block[inside], minlength=blocks)),
+        member=_integers(inside[np.argsort(block[inside], kind="stable")]),
+        cell_start=pointers(cells),
+        cell=_integers(np.concatenate([none, *(each.clause.ravel() for each in tied)])),
+        left_positive=left_positive,
+        right_positive=right_positive,
+        violated=np.zeros(int(cells.max(initial=0)), dtype=np.int64),
+    )
+
+
+def _distinct_in_ranges(start: IntArray, label: IntArray, labels: int) -> tuple[IntArray, IntArray]:
+    """Return which of so many labels each range of `label` has, ascending: where those of each range start, and the labels."""
+    ranges = len(start) - 1
+    key = distinct_values(np.repeat(np.arange(ranges, dtype=np.int64), np.diff(start)) * max(labels, 1) + label)
+    of_range, found = key // max(labels, 1), key % max(labels, 1)
+    return pointers(np.bincount(of_range, minlength=ranges)), found
+
+
 def component_arrays(forest: ForestProgram, bounded: BoundedProgram, examples: IntArray) -> SolvedComponents:
     """The components of a window that are forests or have small treewidth, with those of each example of the sequence."""
     arrays = forest.arrays
@@ -160,18 +228,23 @@ def component_arrays(forest: ForestProgram, bounded: BoundedProgram, examples: I
         _integers(arrays.state_atom),
         _owned(arrays.state_forbidden, np.bool_),
         _integers(arrays.parent),
-        _integers(arrays.table),
         _integers(arrays.pair_start),
+        _integers(arrays.table),
+        _integers(arrays.table_start),
         _integers(arrays.pair_cell),
         _integers(arrays.forbidden_start),
         _integers(arrays.forbidden_cell),
     )
+    first, last = _ranges(forest.examples, forest.example_start, examples)
+    table = trees.table[ragged_ranges(first, last - first)]
     found = Forest(
         trees,
         csr(forest.unary),
         csr(forest.pairs),
         _integers(forest.variable),
-        *_ranges(forest.examples, forest.example_start, examples),
+        first,
+        last,
+        *_distinct_in_ranges(pointers(last - first), table, len(trees.table_start) - 1),
     )
     tables = bounded.buckets
     if len(tables.parent) == 0:

@@ -12,7 +12,16 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.learn.arrays import BoundedComponents, ClauseTally, CountChanges, Forest, StepRows, StepScratch, WindowArrays
+from sqlrl.learn.arrays import (
+    BoundedComponents,
+    ClauseTally,
+    CountChanges,
+    Forest,
+    StepRows,
+    StepScratch,
+    TiedArrays,
+    WindowArrays,
+)
 from sqlrl.learn.rules import Rates, RuleState, step_size, update_clause, weight_after
 from sqlrl.learn.slices import Slices, flagged_examples, of_examples
 from sqlrl.learn.worlds import start_world
@@ -66,8 +75,13 @@ def _predict_forest(
     pairs = forest.pairs
     begin, end = arrays.pair_start[first], arrays.pair_start[last]
     weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
-    place: int = solve_range(arrays, theta_unary, theta_pair, first, last, world)[0]
-    return place if place < 0 else int(forest.variable[place])
+    # Examples share tables, but not the weights of a step.
+    for place in range(forest.table_start[k], forest.table_start[k + 1]):
+        t = forest.table[place]
+        begin, end = arrays.table_start[t], arrays.table_start[t + 1]
+        weigh_range(pairs.indptr, pairs.indices, pairs.data, now, begin, end, theta_pair)
+    stuck: int = solve_range(arrays, theta_unary, theta_pair, first, last, world)[0]
+    return stuck if stuck < 0 else int(forest.variable[stuck])
 
 
 @inner
@@ -217,7 +231,14 @@ def _meet(
 
 @kernel
 def refresh(
-    window: WindowArrays, k: int, state: RuleState, tally: ClauseTally, rates: Rates, work: StepScratch, step: int
+    window: WindowArrays,
+    tied: TiedArrays,
+    k: int,
+    state: RuleState,
+    tally: ClauseTally,
+    rates: Rates,
+    work: StepScratch,
+    step: int,
 ) -> None:
     """Bring the current weights of the clauses that occur in the k-th example up to date, before step `step`."""
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
@@ -226,6 +247,11 @@ def refresh(
             _meet(window, state, tally, rates, work, window.units.indices[u], step)
     for r in range(window.row_start[k], window.row_start[k + 1]):
         _meet(window, state, tally, rates, work, window.row_clause[window.row[r]], step)
+    for place in range(tied.used_start[k], tied.used_start[k + 1]):
+        t = tied.used[place]
+        for cell in range(tied.cell_start[t], tied.cell_start[t + 1]):
+            if tied.cell[cell] >= 0:
+                _meet(window, state, tally, rates, work, tied.cell[cell], step)
 
 
 @inner
@@ -234,6 +260,32 @@ def _violated(window: WindowArrays, row: int, world: BoolArray) -> bool:
     for x in window.literals[window.indptr[row] : window.indptr[row + 1]]:
         violated = violated and world[abs(x) - 1] != (x > 0)
     return violated
+
+
+@inner
+def _violated_of_pair(tied: TiedArrays, pair: int, world: BoolArray) -> int:
+    # Write the clauses of a table that are violated between a pair of blocks to `violated`, whatever is true of these; how many they are.
+    t, count = tied.table[pair], 0
+    left, right = tied.left[pair], tied.right[pair]
+    first, last = tied.member_start[right], tied.member_start[right + 1]
+    cell = tied.cell_start[t]
+    for a in tied.member[tied.member_start[left] : tied.member_start[left + 1]]:
+        if world[a] != tied.left_positive[t]:
+            for place in range(first, last):
+                clause = tied.cell[cell + place - first]
+                if clause >= 0 and world[tied.member[place]] != tied.right_positive[t]:
+                    tied.violated[count] = clause
+                    count += 1
+        cell += last - first
+    return count
+
+
+@inner
+def _same_block(tied: TiedArrays, block: int, one: BoolArray, other: BoolArray) -> bool:
+    same = True
+    for a in tied.member[tied.member_start[block] : tied.member_start[block + 1]]:
+        same = same and one[a] == other[a]
+    return same
 
 
 @inner
@@ -250,6 +302,15 @@ def _score(window: WindowArrays, k: int, now: FloatArray, world: BoolArray) -> f
         if _violated(window, row, world):
             score -= _row_cost(window, row, now)
     return score
+
+
+@inner
+def _tied_cost(sign: IntArray, tied: TiedArrays, k: int, now: FloatArray, world: BoolArray) -> float:
+    cost = 0.0
+    for pair in tied.pair[tied.pair_start[k] : tied.pair_start[k + 1]]:
+        for clause in tied.violated[: _violated_of_pair(tied, pair, world)]:
+            cost += sign[clause] * tied.multiplicity[pair] * now[clause]
+    return cost
 
 
 @inner
@@ -288,9 +349,27 @@ def _delta_counts(window: WindowArrays, k: int, work: StepScratch) -> int:
     return count
 
 
+@inner
+def _tied_delta_counts(
+    sign: IntArray, tied: TiedArrays, k: int, truth: BoolArray, work: StepScratch, count: int
+) -> int:
+    # As `_delta_counts`, after which `count` clauses are listed.
+    for pair in tied.pair[tied.pair_start[k] : tied.pair_start[k + 1]]:
+        left, right = tied.left[pair], tied.right[pair]
+        if _same_block(tied, left, truth, work.target) and _same_block(tied, right, truth, work.target):
+            continue
+        # What both worlds violate cancels.
+        for clause in tied.violated[: _violated_of_pair(tied, pair, truth)]:
+            count = _add_delta(work, count, clause, -sign[clause] * tied.multiplicity[pair])
+        for clause in tied.violated[: _violated_of_pair(tied, pair, work.target)]:
+            count = _add_delta(work, count, clause, sign[clause] * tied.multiplicity[pair])
+    return count
+
+
 @kernel
 def finish(
     window: WindowArrays,
+    tied: TiedArrays,
     k: int,
     state: RuleState,
     tally: ClauseTally,
@@ -312,9 +391,16 @@ def finish(
     rows.loss[k], rows.atoms[k] = wrong, atoms
     rows.score_truth[k] = _score(window, k, work.now, window.truth)
     rows.score_prediction[k] = _score(window, k, work.now, work.predicted)
+    # Calls count references to all arrays that they are given, which takes longer than a small step.
+    joined = tied.pair_start[k + 1] > tied.pair_start[k]
+    if joined:
+        rows.score_truth[k] -= _tied_cost(window.sign, tied, k, work.now, window.truth)
+        rows.score_prediction[k] -= _tied_cost(window.sign, tied, k, work.now, work.predicted)
     if same:
         return 0
     listed, count = _delta_counts(window, k, work), 0
+    if joined:
+        listed = _tied_delta_counts(window.sign, tied, k, window.truth, work, listed)
     sort(work.changed, listed)
     for j in range(listed):
         clause = work.changed[j]
@@ -362,6 +448,7 @@ def record(
 @kernel
 def learn_compiled(
     window: WindowArrays,
+    tied: TiedArrays,
     forest: Forest,
     bounded: BoundedComponents | None,
     chain: WindowChain | None,  # if given, learn from its samples; no example has hard clauses then
@@ -388,7 +475,7 @@ def learn_compiled(
     with_loss = window.prior + augmentation * window.loss
     for k in range(begin, end):
         step = done + 1 + k - begin
-        refresh(window, k, state, tally, rates, work, step)
+        refresh(window, tied, k, state, tally, rates, work, step)
         stuck = predict(window, forest, bounded, k, theta_unary, theta_pair, window.prior, work.now, work.predicted)
         if stuck < 0 and augmentation > 0:
             stuck = predict(window, forest, bounded, k, theta_unary, theta_pair, with_loss, work.now, work.target)
@@ -397,7 +484,7 @@ def learn_compiled(
         # Numba leaves this out where there is None.
         if chain is not None:
             sample(window, chain, k, work.now, sweeps, random, work.target)
-        count = finish(window, k, state, tally, rates, work, step, rows)
+        count = finish(window, tied, k, state, tally, rates, work, step, rows)
         if recording:
             changes, used = record(changes, used, state, rates, work, step, count)
     return -1, changes, used

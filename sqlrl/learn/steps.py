@@ -15,10 +15,10 @@ from sqlrl.learn.arrays import (
     CountChanges,
     SolvedComponents,
     StepRows,
-    WindowArrays,
     component_arrays,
     new_scratch,
     new_step_rows,
+    tied_arrays,
     window_arrays,
 )
 from sqlrl.learn.kernel import (
@@ -34,14 +34,13 @@ from sqlrl.learn.kernel import (
 )
 from sqlrl.learn.rules import RuleState
 from sqlrl.learn.settings import Parameters
-from sqlrl.learn.slices import Slices, example_network, flagged_examples
+from sqlrl.learn.slices import Slices, cut, example_network, flagged_examples
 from sqlrl.learn.worlds import sampled_world, two_worlds
 from sqlrl.progress import Stage
 from sqlrl.solve.bounded_treewidth import compile_bounded
 from sqlrl.solve.components import split
-from sqlrl.solve.forest import compile_forest
+from sqlrl.solve.mpe import compile_program
 from sqlrl.solve.randomness import Stream
-from sqlrl.solve.structure import compile_network
 from sqlrl.training.labels import Names
 
 
@@ -87,16 +86,24 @@ class _Pass:
         parameters: Parameters,
         names: Names,
         random: Stream,
+        *,
+        compiled: bool,
     ) -> None:
-        self.slices, self.state, self.tally, self.parameters, self.names = slices, state, tally, parameters, names
+        self.state, self.tally, self.parameters, self.names = state, tally, parameters, names
         self.random = random
-        self.structure = compile_network(slices.network)
+        # Sampled worlds, and those that each example finds by itself, look at ground clauses row by row.
+        slices = slices if compiled and parameters.sweeps == 0 else slices.listed()
+        program = compile_program(slices.network)
+        self.structure = program.structure
+        if self.structure.network is not slices.network:
+            slices = cut(self.structure.network, slices.examples)
+        self.slices = slices
         bounded = compile_bounded(self.structure)
-        self.components: SolvedComponents = component_arrays(compile_forest(self.structure), bounded, slices.examples)
+        self.components: SolvedComponents = component_arrays(program.forest, bounded, slices.examples)
         self.general: BoolArray = ~(
             self.structure.forest[self.structure.component[self.structure.variables.of_atom]] | bounded.inside
         )
-        self.window: WindowArrays = window_arrays(slices, truth)
+        self.window, self.tied = window_arrays(slices, truth), tied_arrays(slices)
         apart = parameters.augmentation > 0 or parameters.sweeps > 0
         self.work = new_scratch(len(tally.met), len(truth), apart=apart)
         self.rows = new_step_rows(len(slices.examples))
@@ -111,7 +118,7 @@ class _Pass:
         """Take the steps of a run of examples in compiled code."""
         chosen, (forest, bounded) = self.parameters, self.components
         stuck, self.changes, self.used = learn_compiled(
-            self.window, forest, bounded, self.chain, begin, end, self.state, self.tally, chosen.rates, self.work,
+            self.window, self.tied, forest, bounded, self.chain, begin, end, self.state, self.tally, chosen.rates, self.work,
             self.state.steps + begin, self.rows, self.changes, self.used, chosen.augmentation, chosen.sweeps, self.random,
             chosen.record_history,
         )  # fmt: skip
@@ -154,11 +161,20 @@ class _Pass:
         )
 
     def _refresh(self, k: int) -> None:
-        refresh(self.window, k, self.state, self.tally, self.parameters.rates, self.work, self.state.steps + k + 1)
+        refresh(
+            self.window,
+            self.tied,
+            k,
+            self.state,
+            self.tally,
+            self.parameters.rates,
+            self.work,
+            self.state.steps + k + 1,
+        )
 
     def _finish(self, k: int) -> None:
         chosen, step = self.parameters, self.state.steps + k + 1
-        count = finish(self.window, k, self.state, self.tally, chosen.rates, self.work, step, self.rows)
+        count = finish(self.window, self.tied, k, self.state, self.tally, chosen.rates, self.work, step, self.rows)
         if chosen.record_history:
             self.changes, self.used = record(self.changes, self.used, self.state, chosen.rates, self.work, step, count)
 
@@ -191,8 +207,8 @@ def learn_examples(
     compiled: bool = True,  # False: no compiled code; only ties in bounded components may differ
 ) -> LearnedSteps:
     """Take one step for each example of a sliced network, in order; `state`, `tally` and `random` change in place, even if it fails."""
-    run = _Pass(slices, truth, state, tally, parameters, names, random)
     compiled = compiled and parameters.inference == "exact"
+    run = _Pass(slices, truth, state, tally, parameters, names, random, compiled=compiled)
     fast = ~flagged_examples(slices, run.general) if compiled else np.zeros(len(slices.examples), dtype=np.bool_)
     with Stage("steps of this window", len(slices.examples), even=True) as stage:
         for begin, end, at_once in _runs(fast & run.soft):

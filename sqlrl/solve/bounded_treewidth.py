@@ -21,7 +21,7 @@ class BoundedProgram:
 
     # `state_atom` are atoms of the network. `state_value`, and `cost` of rows that are not hard, are 0: whoever has weights writes both.
     buckets: Buckets
-    # Shape (r,): the row of the network that each row of the tables is, -1 for a hard clause of one literal.
+    # Shape (r,): the row of `Structure.rows` that each row of the tables is, -1 for a hard clause of one literal.
     row: IntArray
     variable: IntArray  # shape (b,): the variable of `Structure.variables` of each bucket
     examples: IntArray  # shape (e,): the examples that have such components, ascending
@@ -44,13 +44,13 @@ class _Part:
 
 def _part(structure: Structure, inside: BoolArray) -> _Part:
     # The part of a network over the atoms of whole components; rows that blocks satisfy are left out.
-    network = structure.network
-    atom = np.abs(network.literals) - 1
+    network, rows = structure.network, structure.rows
+    atom = np.abs(rows.literals) - 1
     linked = np.flatnonzero(structure.row_component >= 0)
-    row = linked[inside[atom[network.indptr[linked]]]]
+    row = linked[inside[atom[rows.indptr[linked]]]]
     unit = network.hard_units[inside[np.abs(network.hard_units[:, 1]) - 1], 1]
-    length = network.indptr[row + 1] - network.indptr[row]
-    literals = np.concatenate([network.literals[ragged_ranges(network.indptr[row], length)], unit])
+    length = rows.indptr[row + 1] - rows.indptr[row]
+    literals = np.concatenate([rows.literals[ragged_ranges(rows.indptr[row], length)], unit])
     number = np.cumsum(inside) - 1
     used = np.zeros(len(network.block_exact), dtype=np.bool_)
     used[network.block[inside & (network.block >= 0)]] = True
@@ -61,7 +61,7 @@ def _part(structure: Structure, inside: BoolArray) -> _Part:
         block,
         network.block_exact[used],
         np.concatenate([row, np.full(len(unit), -1, dtype=np.int64)]),
-        np.concatenate([network.hard[network.row_clause[row]], np.ones(len(unit), dtype=np.bool_)]),
+        np.concatenate([network.hard[rows.clause[row]], np.ones(len(unit), dtype=np.bool_)]),
     )
 
 

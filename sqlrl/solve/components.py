@@ -56,9 +56,9 @@ def split(structure: Structure, wanted: IntArray) -> Iterator[Component]:
 
 def row_literals(structure: Structure, rows: IntArray) -> list[list[int]]:
     """The signed atoms of each row."""
-    network = structure.network
-    length = network.indptr[rows + 1] - network.indptr[rows]
-    flat = network.literals[ragged_ranges(network.indptr[rows], length)].tolist()
+    listed = structure.rows
+    length = listed.indptr[rows + 1] - listed.indptr[rows]
+    flat = listed.literals[ragged_ranges(listed.indptr[rows], length)].tolist()
     start = pointers(length).tolist()
     return [flat[a:b] for a, b in pairwise(start)]
 

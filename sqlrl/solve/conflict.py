@@ -47,11 +47,11 @@ def _solve(model: cp_model.CpModel, assumptions: list[int], seed: int) -> list[i
 
 def conflicting_set(structure: Structure, component: Component, *, seed: int = 0) -> list[tuple[int, list[int]]]:
     """Return a minimal set of hard ground clauses, each a local clause with its literals, that has no world in which blocks hold."""
-    network = structure.network
-    rows = component.rows[network.hard[network.row_clause[component.rows]]]
+    network, clause = structure.network, structure.rows.clause
+    rows = component.rows[network.hard[clause[component.rows]]]
     units = network.hard_units[component.hard_units].tolist()
-    ground = list(zip(network.row_clause[rows].tolist(), row_literals(structure, rows), strict=True))
-    ground += [(clause, [literal]) for clause, literal in units]
+    ground = list(zip(clause[rows].tolist(), row_literals(structure, rows), strict=True))
+    ground += [(i, [literal]) for i, literal in units]
     model = cp_model.CpModel()
     references = local_references(component)
     k = len(component.atoms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,18 +13,7 @@ import numpy.typing as npt
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.tied import block_ranks
-
-
-class LiteralRows(Protocol):
-    """Rows of signed atoms, laid out as in `Network`."""
-
-    @property
-    def indptr(self) -> IntArray:
-        """Where the literals of each row begin, shape (r + 1,)."""
-
-    @property
-    def literals(self) -> IntArray:
-        """Signed atoms."""
+from sqlrl.solve.structure import LiteralRows
 
 
 def violated_rows(rows: LiteralRows, world: BoolArray) -> BoolArray:

@@ -24,7 +24,7 @@ from sqlrl.solve.structure import Sides, StateVariables, Structure, pointers
 
 
 class ForestArrays(NamedTuple):
-    """A forest of f variables, s states, t tables of p pair entries and q forbidden ones; components are contiguous, parents before children."""
+    """A forest of f variables, s states, p pair entries and q forbidden ones, and t shared tables; components are contiguous, parents before children."""
 
     # Shape (f + 1,): variable u has the states `state_start[u]` to `state_start[u + 1] - 1`: none first, if there is one, then members in ascending
     # order of atoms.
@@ -32,12 +32,12 @@ class ForestArrays(NamedTuple):
     state_atom: IntArray  # shape (s,): the local atom that each state makes true, -1 for none
     state_forbidden: BoolArray  # shape (s,): states that a hard ground clause forbids
     parent: IntArray  # shape (f,): the parent of each variable, -1 for roots
-    table: (
-        IntArray  # shape (f,): the table of the edge from each variable to its parent; edges that are alike share one
-    )
-    # Shape (t + 1,): table i has the pair entries `pair_start[i]` to `pair_start[i + 1] - 1`.
+    # Shape (f + 1,): the edge from variable u to its parent has pair entries `pair_start[u]` to `pair_start[u + 1] - 1` of its own, besides
+    # those of a table that edges which are alike share: `table`, shape (f,), which may be empty.
     pair_start: IntArray
-    # Shape (p,), ascending per table: (state of the parent) * (number of states of u) + (state of u).
+    table: IntArray
+    table_start: IntArray  # shape (t + 1,): table i has the pair entries `table_start[i]` to `table_start[i + 1] - 1`
+    # Shape (p,), ascending per edge and per table: (state of the parent) * (number of states of u) + (state of u).
     pair_cell: IntArray
     forbidden_start: IntArray  # pairs of states that hard rows forbid, laid out likewise: shapes (f + 1,) and (q,)
     forbidden_cell: IntArray
@@ -77,21 +77,26 @@ def _edge_row(
     width: int,
     above: int,
     message: FloatArray,
+    t: int,
     i: int,
     j: int,
     out: FloatArray,
-) -> tuple[int, int]:
-    # What each state of v is worth when its parent is in state `above`; i and j are the first entries of that state.
+) -> tuple[int, int, int]:
+    # What each state of v is worth when its parent is in state `above`; t, i and j are the first entries of that state: of the table, of the edge, and
+    # forbidden ones.
     for s in range(width):
         out[s] = message[s]
     low, high = above * width, (above + 1) * width
-    while i < forest.pair_start[forest.table[v] + 1] and forest.pair_cell[i] < high:
+    while t < forest.table_start[forest.table[v] + 1] and forest.pair_cell[t] < high:
+        out[forest.pair_cell[t] - low] += theta_pair[t]
+        t += 1
+    while i < forest.pair_start[v + 1] and forest.pair_cell[i] < high:
         out[forest.pair_cell[i] - low] += theta_pair[i]
         i += 1
     while j < forest.forbidden_start[v + 1] and forest.forbidden_cell[j] < high:
         out[forest.forbidden_cell[j] - low] = -np.inf
         j += 1
-    return i, j
+    return t, i, j
 
 
 @inner
@@ -136,9 +141,9 @@ def solve_range(
                 return v, -np.inf
             value += best
             continue
-        i, j = forest.pair_start[forest.table[v]], forest.forbidden_start[v]
+        t, i, j = forest.table_start[forest.table[v]], forest.pair_start[v], forest.forbidden_start[v]
         for s in range(forest.state_start[up + 1] - forest.state_start[up]):
-            i, j = _edge_row(forest, theta_pair, v, width, s, message, i, j, row)
+            t, i, j = _edge_row(forest, theta_pair, v, width, s, message, t, i, j, row)
             belief[forest.state_start[up] - base + s] += row[_best(row, width)]
     # Ties go to the lowest state: of all best worlds this is the one whose states are lexicographically first in the order of the variables
     # (roots first), as far as float sums that should be equal are equal.
@@ -152,9 +157,10 @@ def solve_range(
         else:
             above = chosen[up - first]
             t = forest.table[v]
-            i = _first(forest.pair_cell, forest.pair_start[t], forest.pair_start[t + 1], above * width)
+            t = _first(forest.pair_cell, forest.table_start[t], forest.table_start[t + 1], above * width)
+            i = _first(forest.pair_cell, forest.pair_start[v], forest.pair_start[v + 1], above * width)
             j = _first(forest.forbidden_cell, forest.forbidden_start[v], forest.forbidden_start[v + 1], above * width)
-            _edge_row(forest, theta_pair, v, width, above, message, i, j, row)
+            _edge_row(forest, theta_pair, v, width, above, message, t, i, j, row)
             chosen[v - first] = _best(row, width)
         for s in range(width):
             atom = forest.state_atom[base + start + s]
@@ -177,7 +183,8 @@ class ForestProgram:
     arrays: ForestArrays  # sorted by example, then by component, each component's parents before their children
     # Integers, canonical, shape (s, m): what each state adds to the counts n; columns of hard clauses are empty.
     unary: sparse.csr_array
-    pairs: sparse.csr_array  # integers, canonical, shape (p, m): what each pair entry adds to the counts n
+    # Integers, canonical, shape (p, m): what each pair entry, first of edges, then of tables, adds to the counts n.
+    pairs: sparse.csr_array
     uses: IntArray  # shape (t,): how many edges have each table
     rows: int  # ground clauses of two or more literals that all these are
     variable: IntArray  # shape (f,): the variable of `Structure.variables` at each place
@@ -198,7 +205,8 @@ class ForestProgram:
     @cached_property
     def entry_uses(self) -> IntArray:
         """How many edges have each pair entry, shape (p,)."""
-        return np.repeat(self.uses, np.diff(self.arrays.pair_start))
+        own = np.ones(int(self.arrays.pair_start[-1]), dtype=np.int64)
+        return np.concatenate([own, np.repeat(self.uses, np.diff(self.arrays.table_start))])
 
     def pair_magnitude(self, size: FloatArray) -> float:
         """Return a bound on what the pair entries of all edges add, in absolute values, if clauses add up to `size`, shape (m,)."""
@@ -209,7 +217,7 @@ class ForestProgram:
         if not len(shared):
             return float(once @ size)
         # Of a table that many edges have one entry counts for each of them.
-        cells, start = np.asarray(abs(self.pairs) @ size, dtype=np.float64), self.arrays.pair_start
+        cells, start = np.asarray(abs(self.pairs) @ size, dtype=np.float64), self.arrays.table_start
         most = [float(cells[start[t] : start[t + 1]].max(initial=0.0)) for t in shared.tolist()]
         return float(once @ size) + math.fsum((self.uses[shared] * np.array(most)).tolist())
 
@@ -264,11 +272,11 @@ def _holding(sides: Sides, variables: StateVariables) -> tuple[IntArray, IntArra
     return pointers(np.add.reduceat(kept, begin[:-1], dtype=np.int64) if len(width) else width), states[kept]
 
 
-class ForestLayout:
-    """Where the variables of the forest components of a network stand, and their states."""
+class _Compiler:
+    # Where the variables of the forest components of a network stand, their states, and intermediate arrays that the pieces of a program share.
 
     def __init__(self, structure: Structure) -> None:
-        self.structure, self.variables = structure, structure.variables
+        self.structure, self.variables, self.sides = structure, structure.variables, structure.sides
         self.order, self.parent = _order(structure)
         size = self.variables.size
         self.place = np.full(len(size), -1, dtype=np.int64)
@@ -280,8 +288,83 @@ class ForestLayout:
         real = np.flatnonzero(self.state_atom >= 0)
         self.state_of[self.state_atom[real]] = real
 
+        # Where the dense table of each edge would start if all tables stood in one array: keys of pair entries.
+        self.table = pointers(np.where(self.parent >= 0, self.width * self.width[self.parent], 0))
+        inside = np.zeros(len(structure.row_component), dtype=np.bool_)
+        linked = structure.row_component >= 0
+        inside[linked] = structure.forest[structure.row_component[linked]]
+        hard = structure.network.hard[structure.rows.clause]
+        self.soft_rows, self.hard_rows = inside & ~hard, inside & hard
+        self.per_row = np.diff(self.sides.row_start)
+
+    def cells(self, left: IntArray, right: IntArray, state_left: IntArray, state_right: IntArray) -> IntArray:
+        """Return keys of pair entries between sides `left` and `right` of one row, whichever of them is the child."""
+        a, b = self.place[self.sides.variable[left]], self.place[self.sides.variable[right]]
+        swapped = self.parent[b] == a
+        child = np.where(swapped, b, a)
+        above = np.where(swapped, state_left, state_right)
+        below = np.where(swapped, state_right, state_left)
+        return np.asarray(self.table[child] + above * self.width[child] + below, dtype=np.int64)
+
+    def edge_entries(self, key: IntArray) -> tuple[IntArray, IntArray]:
+        """Return sorted keys of pair entries as (start of each edge, cell inside the edge's table)."""
+        start = np.searchsorted(key, self.table)
+        return start, key - np.repeat(self.table[:-1], np.diff(start))
+
+    def unary(self, columns: int) -> sparse.csr_array:
+        """Return what each clause adds to each state of a single variable, as a matrix."""
+        network, sides = self.structure.network, self.sides
+        side = np.flatnonzero(self.soft_rows[sides.row])
+        units = self._units(columns)
+        if not len(side):
+            return units
+        row = sides.row[side]
+        # The other side of a two-sided row multiplies by its constant, which is 0 for a member side.
+        other = np.where(side == sides.row_start[row], side + 1, side - 1)
+        other = np.where(self.per_row[row] == 1, side, other)
+        times = np.where((self.per_row[row] == 2) & sides.member[other], 0, np.where(sides.member[side], 1, -1))
+        side, row, times = side[times != 0], row[times != 0], times[times != 0]
+        clause = self.structure.rows.clause[row]
+        value = -network.sign[clause] * self.structure.rows.multiplicity[row] * times
+        terms = np.diff(sides.term_start)[side]
+        atom = sides.term[ragged_ranges(sides.term_start[side], terms)]
+        shape = len(self.state_atom), columns
+        found = units + canonical(np.repeat(value, terms), self.state_of[atom], np.repeat(clause, terms), shape)
+        found.sum_duplicates()
+        return found
+
+    def _units(self, columns: int) -> sparse.csr_array:
+        # Ground clauses of one literal, which are many: the rows of a matrix in another order.
+        network, atom = self.structure.network, self.state_atom
+        units, real = network.units, atom >= 0
+        pointer = np.asarray(units.indptr, dtype=np.int64)
+        length = np.where(real, np.diff(pointer)[atom], 0)
+        place = ragged_ranges(np.where(real, pointer[:-1][atom], 0), length)
+        data, indices = np.asarray(units.data[place], dtype=np.int64), units.indices[place]
+        found = sparse.csr_array((data, indices, pointers(length)), shape=(len(atom), columns))
+        found.sum_duplicates()
+        found.data[network.hard[found.indices]] = 0
+        found.eliminate_zeros()
+        return found
+
+    def pairs(self, columns: int) -> tuple[IntArray, sparse.csr_array]:
+        """Return the entries of pair tables that clauses touch, and what each clause adds to them, as a matrix."""
+        network, sides = self.structure.network, self.sides
+        row = np.flatnonzero(self.soft_rows & (self.per_row == 2))
+        left = sides.row_start[row]
+        count = np.diff(sides.term_start)
+        group, a, b = _cross(sides.term_start[left], count[left], sides.term_start[left + 1], count[left + 1])
+        left, row = left[group], row[group]
+        state = self.variables.state_of_atom
+        key = self.cells(left, left + 1, state[sides.term[a]], state[sides.term[b]])
+        clause = self.structure.rows.clause[row]
+        value = -network.sign[clause] * self.structure.rows.multiplicity[row]
+        value = np.where(sides.member[left] == sides.member[left + 1], value, -value)
+        keys, index = np.unique(key, return_inverse=True)
+        return keys, canonical(value, index, clause, (len(keys), columns))
+
     def forbidden_states(self) -> BoolArray:
-        """Return which states hard ground clauses of one literal forbid."""
+        """Return which states hard ground clauses of one variable forbid."""
         forbidden = np.zeros(len(self.state_atom), dtype=np.bool_)
         literal = distinct_values(self.structure.network.hard_units[:, 1])
         literal = literal[self.state_of[np.abs(literal) - 1] >= 0]
@@ -291,7 +374,22 @@ class ForestLayout:
         required: IntArray = np.repeat(np.bincount(place, minlength=len(self.order)), self.width)
         required[forced] -= 1
         forbidden |= required > 0
+        sides = self.sides
+        begin, states = _holding(sides, self.variables)
+        side = np.flatnonzero(self.hard_rows[sides.row] & (self.per_row[sides.row] == 1))
+        inner = states[ragged_ranges(begin[side], np.diff(begin)[side])]
+        start = self.state_start[self.place[sides.variable[side]]]
+        forbidden[np.repeat(start, np.diff(begin)[side]) + inner] = True
         return forbidden
+
+    def forbidden_pairs(self) -> IntArray:
+        """Return the entries of pair tables that hard rows forbid."""
+        row = np.flatnonzero(self.hard_rows & (self.per_row == 2))
+        left = self.sides.row_start[row]
+        begin, states = _holding(self.sides, self.variables)
+        count = np.diff(begin)
+        group, a, b = _cross(begin[left], count[left], begin[left + 1], count[left + 1])
+        return distinct_values(self.cells(left[group], left[group] + 1, states[a], states[b]))
 
     def program(
         self, arrays: ForestArrays, unary: sparse.csr_array, pairs: sparse.csr_array, uses: IntArray, rows: int
@@ -316,92 +414,6 @@ class ForestLayout:
         )
 
 
-class _Compiler(ForestLayout):
-    # Intermediate arrays that the pieces of a program share.
-
-    def __init__(self, structure: Structure) -> None:
-        super().__init__(structure)
-        self.sides = structure.sides
-        # Where the dense table of each edge would start if all tables stood in one array: keys of pair entries.
-        self.table = pointers(np.where(self.parent >= 0, self.width * self.width[self.parent], 0))
-        inside = np.zeros(len(structure.row_component), dtype=np.bool_)
-        linked = structure.row_component >= 0
-        inside[linked] = structure.forest[structure.row_component[linked]]
-        hard = structure.network.hard[structure.network.row_clause]
-        self.soft_rows, self.hard_rows = inside & ~hard, inside & hard
-        self.per_row = np.diff(self.sides.row_start)
-
-    def cells(self, left: IntArray, right: IntArray, state_left: IntArray, state_right: IntArray) -> IntArray:
-        """Return keys of pair entries between sides `left` and `right` of one row, whichever of them is the child."""
-        a, b = self.place[self.sides.variable[left]], self.place[self.sides.variable[right]]
-        swapped = self.parent[b] == a
-        child = np.where(swapped, b, a)
-        above = np.where(swapped, state_left, state_right)
-        below = np.where(swapped, state_right, state_left)
-        return np.asarray(self.table[child] + above * self.width[child] + below, dtype=np.int64)
-
-    def edge_entries(self, key: IntArray) -> tuple[IntArray, IntArray]:
-        """Return sorted keys of pair entries as (start of each edge, cell inside the edge's table)."""
-        start = np.searchsorted(key, self.table)
-        return start, key - np.repeat(self.table[:-1], np.diff(start))
-
-    def unary(self, columns: int) -> sparse.csr_array:
-        """Return what each clause adds to each state of a single variable, as a matrix."""
-        network, sides = self.structure.network, self.sides
-        units = network.units.tocoo()
-        kept = (self.state_of[units.row] >= 0) & ~network.hard[units.col]
-        side = np.flatnonzero(self.soft_rows[sides.row])
-        row = sides.row[side]
-        # The other side of a two-sided row multiplies by its constant, which is 0 for a member side.
-        other = np.where(side == sides.row_start[row], side + 1, side - 1)
-        other = np.where(self.per_row[row] == 1, side, other)
-        times = np.where((self.per_row[row] == 2) & sides.member[other], 0, np.where(sides.member[side], 1, -1))
-        side, row, times = side[times != 0], row[times != 0], times[times != 0]
-        clause = network.row_clause[row]
-        value = -network.sign[clause] * network.multiplicity[row] * times
-        terms = np.diff(sides.term_start)[side]
-        atom = sides.term[ragged_ranges(sides.term_start[side], terms)]
-        state = np.concatenate([self.state_of[units.row[kept]], self.state_of[atom]])
-        column = np.concatenate([units.col[kept], np.repeat(clause, terms)])
-        data = np.concatenate([units.data[kept], np.repeat(value, terms)]).astype(np.int64)
-        return canonical(data, state, column, (len(self.state_atom), columns))
-
-    def pairs(self, columns: int) -> tuple[IntArray, sparse.csr_array]:
-        """Return the entries of pair tables that clauses touch, and what each clause adds to them, as a matrix."""
-        network, sides = self.structure.network, self.sides
-        row = np.flatnonzero(self.soft_rows & (self.per_row == 2))
-        left = sides.row_start[row]
-        count = np.diff(sides.term_start)
-        group, a, b = _cross(sides.term_start[left], count[left], sides.term_start[left + 1], count[left + 1])
-        left, row = left[group], row[group]
-        state = self.variables.state_of_atom
-        key = self.cells(left, left + 1, state[sides.term[a]], state[sides.term[b]])
-        clause = network.row_clause[row]
-        value = -network.sign[clause] * network.multiplicity[row]
-        value = np.where(sides.member[left] == sides.member[left + 1], value, -value)
-        keys, index = np.unique(key, return_inverse=True)
-        return keys, canonical(value, index, clause, (len(keys), columns))
-
-    def forbidden_states(self) -> BoolArray:
-        """Return which states hard ground clauses of one variable forbid."""
-        sides, forbidden = self.sides, super().forbidden_states()
-        begin, states = _holding(sides, self.variables)
-        side = np.flatnonzero(self.hard_rows[sides.row] & (self.per_row[sides.row] == 1))
-        inner = states[ragged_ranges(begin[side], np.diff(begin)[side])]
-        start = self.state_start[self.place[sides.variable[side]]]
-        forbidden[np.repeat(start, np.diff(begin)[side]) + inner] = True
-        return forbidden
-
-    def forbidden_pairs(self) -> IntArray:
-        """Return the entries of pair tables that hard rows forbid."""
-        row = np.flatnonzero(self.hard_rows & (self.per_row == 2))
-        left = self.sides.row_start[row]
-        begin, states = _holding(self.sides, self.variables)
-        count = np.diff(begin)
-        group, a, b = _cross(begin[left], count[left], begin[left + 1], count[left + 1])
-        return distinct_values(self.cells(left[group], left[group] + 1, states[a], states[b]))
-
-
 def canonical(data: IntArray, row: IntArray, column: IntArray, shape: tuple[int, int]) -> sparse.csr_array:
     """Return a sparse matrix that is sorted, merged and without zeros, so that sums of floats always run in the same order."""
     matrix = sparse.coo_array((data, (row, column)), shape=shape).tocsr()
@@ -422,11 +434,12 @@ def compile_forest(structure: Structure) -> ForestProgram:
         make.state_atom,
         make.forbidden_states(),
         make.parent,
-        np.arange(len(make.parent), dtype=np.int64),
         pair_start,
+        np.zeros(len(make.parent), dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
         pair_cell,
         forbidden_start,
         forbidden_cell,
     )
     rows = int((make.soft_rows | make.hard_rows).sum())
-    return make.program(arrays, make.unary(m), pairs, np.ones(len(make.order), dtype=np.int64), rows)
+    return make.program(arrays, make.unary(m), pairs, np.zeros(1, dtype=np.int64), rows)

@@ -13,21 +13,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.ground.network import FloatArray, IntArray, ragged_ranges
 from sqlrl.kernels import inner, kernel
 from sqlrl.solve.forest import ForestArrays, ForestProgram
 from sqlrl.solve.restriction import UnsatisfiableError
-from sqlrl.solve.structure import pointers
+from sqlrl.solve.structure import pointers, sequences
 
 LEAST = 1e-150
 """Messages whose greatest entry falls below this, before they are scaled, may have lost others: then logarithms are taken."""
 
 
 class DenseTables(NamedTuple):
-    """The t tables of a forest with all their cells, a row for each state of the parent."""
+    """The tables of a forest with all their cells, a row for each state of the parent: shared ones, and those of edges with entries of their own."""
 
+    table: IntArray  # shape (f,): the table of the edge from each variable to its parent
     start: IntArray  # shape (t + 1,): table i has the cells `start[i]` to `start[i + 1] - 1`
     entry: IntArray  # shape (p,): the cell of each pair entry
+    copied: IntArray  # shape (k,): cells that add what cells of shared tables do, `source`
+    source: IntArray
+    forbidden: IntArray  # cells that hard clauses forbid
     value: FloatArray  # shape (c,): what each cell adds
     top: FloatArray  # shape (t,): the greatest of these
     exponential: FloatArray  # shape (c,): e to the power of what a cell adds less the greatest
@@ -44,21 +48,63 @@ class SumScratch(NamedTuple):
 def dense_tables(forest: ForestArrays) -> DenseTables:
     """Return the tables of a forest, of which no cell adds anything."""
     width = np.diff(forest.state_start)
-    cells = np.zeros(len(forest.pair_start) - 1, dtype=np.int64)
+    shared, own = len(forest.table_start) - 1, np.diff(forest.pair_start)
     child = np.flatnonzero(forest.parent >= 0)
-    cells[forest.table[child]] = width[child] * width[forest.parent[child]]
-    start = pointers(cells)
-    entry = np.repeat(start[:-1], np.diff(forest.pair_start)) + forest.pair_cell
+    size = np.zeros(len(width), dtype=np.int64)
+    size[child] = width[child] * width[forest.parent[child]]
+    cells = np.zeros(shared, dtype=np.int64)
+    cells[forest.table[child]] = size[child]
+    cells[-1] = 0  # of edges that share none
+    edge, first = _other_edges(forest, own)
+    start = pointers(np.concatenate([cells, size[edge[first]]]))
+    table = forest.table.copy()
+    number = np.zeros(len(edge), dtype=np.int64)
+    number[first] = 1
+    table[edge] = shared + np.cumsum(number) - 1
+    entry = np.concatenate(
+        [
+            np.repeat(start[table], own) + forest.pair_cell[: forest.pair_start[-1]],
+            np.repeat(start[:shared], np.diff(forest.table_start)) + forest.pair_cell[forest.pair_start[-1] :],
+        ]
+    )
+    single = edge[first]
+    copy = single[np.diff(forest.table_start)[forest.table[single]] > 0]
+    banned = np.diff(forest.forbidden_start)[single]
+    cell = forest.forbidden_cell[ragged_ranges(forest.forbidden_start[single], banned)]
     value = np.zeros(int(start[-1]))
-    return DenseTables(start, entry, value, np.zeros(len(cells)), np.ones(len(value)))
+    return DenseTables(
+        table,
+        start,
+        entry,
+        ragged_ranges(start[table[copy]], size[copy]),
+        ragged_ranges(start[forest.table[copy]], size[copy]),
+        np.repeat(start[table[single]], banned) + cell,
+        value,
+        np.zeros(len(start) - 1),
+        np.ones(len(value)),
+    )
+
+
+def _other_edges(forest: ForestArrays, own: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the edges that need tables besides the shared ones, in groups that need the same, and where the first of each group stands."""
+    banned = np.diff(forest.forbidden_start)
+    edge = np.flatnonzero((own > 0) | (banned > 0))
+    # What hard clauses forbid is often the same for all edges of a table; entries of its own no other edge has.
+    kind = np.where(own[edge] > 0, len(forest.table_start) + edge, forest.table[edge])
+    kind = sequences(kind, banned[edge], forest.forbidden_cell)
+    order = np.argsort(kind, kind="stable")
+    return edge[order], np.flatnonzero(np.diff(kind[order], prepend=-1))
 
 
 def filled(dense: DenseTables, theta: FloatArray) -> DenseTables:
     """Return the tables with what pair entries add, shape (p,); other cells add nothing."""
     value = np.zeros(len(dense.value))
     value[dense.entry] = theta
+    value[dense.copied] += value[dense.source]
+    value[dense.forbidden] = -np.inf
     top, some = np.zeros(len(dense.top)), np.flatnonzero(np.diff(dense.start))
     top[some] = np.maximum.reduceat(value, dense.start[some]) if len(some) else 0.0
+    top[top == -np.inf] = 0.0
     return dense._replace(value=value, top=top, exponential=np.exp(value - np.repeat(top, np.diff(dense.start))))
 
 
@@ -107,8 +153,8 @@ def _rise(
             for s in range(begin, begin + width):
                 belief[s] /= total
             continue
-        cell, out, above = dense.start[forest.table[v]], scratch.message_start[v], start[up]
-        value += dense.top[forest.table[v]]
+        cell, out, above = dense.start[dense.table[v]], scratch.message_start[v], start[up]
+        value += dense.top[dense.table[v]]
         for a in range(start[up + 1] - above):
             total = 0.0
             for s in range(width):
@@ -153,11 +199,16 @@ def _rise_in_logs(
             for s in range(begin, begin + width):
                 belief[s] -= total
             continue
-        cell, out, above = dense.start[forest.table[v]], scratch.message_start[v], start[up]
+        cell, out, above = dense.start[dense.table[v]], scratch.message_start[v], start[up]
         for a in range(start[up + 1] - above):
             best = -np.inf
             for s in range(width):
                 best = max(best, table[cell + s] + belief[begin + s])
+            if best == -np.inf:
+                # Hard clauses allow no state of v beside this one.
+                cell += width
+                message[out + a] = belief[above + a] = best
+                continue
             total = 0.0
             for s in range(width):
                 total += np.exp(table[cell + s] + belief[begin + s] - best)
@@ -189,7 +240,7 @@ def _fall(
             continue
         for s in range(begin, begin + width):
             share[s] = 0.0
-        cell, out, above = dense.start[forest.table[v]], scratch.message_start[v], start[up]
+        cell, out, above = dense.start[dense.table[v]], scratch.message_start[v], start[up]
         for a in range(start[up + 1] - above):
             likely = share[above + a]
             if likely > 0.0 and (logs or message[out + a] > 0.0):
@@ -294,6 +345,7 @@ class ForestPartition:
                 raise UnsatisfiableError(self._an_atom(int(mine[stuck])))
         value = np.zeros(len(self))
         value[components] = found[mine]
+        expected += np.bincount(dense.source, weights=expected[dense.copied], minlength=len(expected))
         return value, np.concatenate([share[self.state], expected[dense.entry]])
 
     def _an_atom(self, component: int) -> int:

@@ -226,11 +226,11 @@ class _Run:
 def _tied(network: Network, weights: npt.ArrayLike, effort: Effort, begun: float) -> MarginalResult | None:
     """Return exact probabilities where all components are forests over tied tables, so that no ground clause is listed; None elsewhere."""
     compiled = None if len(network.hard_units) else compile_tied(network)
-    if compiled is None:
+    if compiled is None or not compiled.summable:
         return None
     soft, program, n = soft_weights(network, weights), compiled.program, len(network.atoms)
     partition = partition_of(program, n)
-    score = np.concatenate([network.units @ soft + atom_terms(network), program.pairs @ soft])
+    score = np.concatenate([(program.unary @ soft)[partition.state] + atom_terms(network), program.pairs @ soft])
     if not np.isfinite(score).all():
         raise NumericError("weights are so large that their sums overflow: scale them down")
     with Stage("exact probabilities by elimination"):
@@ -288,12 +288,12 @@ def marginals(
     effort = Effort(samples, burn_in, chains, seed, threads, until)
     if isinstance(source, Network) == (weights is None):
         raise InputError("a network needs weights, and a weighted one has them already")
-    if isinstance(source, Network) and method in ("auto", "exact") and sink is None:
-        found = _tied(source, np.asarray(weights), effort, begun)
-        if found is not None:
-            return found
-    weighted = source if isinstance(source, WeightedNetwork) else weigh(source, np.asarray(weights))
     try:
+        if isinstance(source, Network) and method in ("auto", "exact") and sink is None:
+            found = _tied(source, np.asarray(weights), effort, begun)
+            if found is not None:
+                return found
+        weighted = source if isinstance(source, WeightedNetwork) else weigh(source, np.asarray(weights))
         run = _Run(weighted, effort, sink)
         run.run(method)
     except UnsatisfiableError as error:

@@ -34,7 +34,7 @@ class CompiledNetwork:
 
     structure: Structure
     forest: ForestProgram  # the components that elimination solves
-    tied: bool = False  # all components are forests over tied tables, and the structure has no rows
+    tied: bool = False  # some ground clauses stand in tied tables, and are no rows of the structure
 
     def listed(self) -> CompiledNetwork:
         """Return the same with all ground clauses row by row, for what looks at them."""
@@ -162,7 +162,7 @@ class _Run:
         options: Options,
     ) -> None:
         """Solve the components of some atoms."""
-        weighted = weigh(structure.network, weights, loss=loss)
+        weighted = weigh(replace(structure.network, rows=structure.rows), weights, loss=loss)
         if np.any(structure.row_component < 0):
             # Rows that blocks satisfy join no components, so that one of them may lie half inside.
             weighted = keep_rows(weighted, np.diff(sides_of(weighted, structure.variables).row_start) > 0)
@@ -240,5 +240,5 @@ def mpe(
     except UnsatisfiableError as error:
         from sqlrl.solve.conflict import conflict_of
 
-        raise conflict_of(program.listed().structure, error.atom, describe=describe, seed=seed) from None
+        raise conflict_of(structure, error.atom, describe=describe, seed=seed) from None
     return run.result(compiled - begun, time.perf_counter() - compiled)

@@ -15,16 +15,16 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from sqlrl.distinct import distinct_values
-from sqlrl.ground.network import BoolArray, IntArray, Network, ragged_ranges
+from sqlrl.distinct import distinct, distinct_values
+from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkRows, ragged_ranges
 from sqlrl.kernels import kernel
 
 MANY = 50_000
 """From this many atoms on they are grouped by a compiled loop, which takes a while to load."""
 
 
-class StructureRows(Protocol):
-    """Ground clauses and blocks over n atoms, laid out as in `Network`: a network, or one with its weights folded in."""
+class LiteralRows(Protocol):
+    """Ground clauses as rows of signed atoms, laid out as in `NetworkRows`."""
 
     @property
     def indptr(self) -> IntArray:
@@ -34,6 +34,10 @@ class StructureRows(Protocol):
     def literals(self) -> IntArray:
         """Signed atoms."""
 
+
+class AtomBlocks(Protocol):
+    """The blocks of n atoms, as in `Network`."""
+
     @property
     def block(self) -> IntArray:
         """The block of each atom, -1 for none, shape (n,)."""
@@ -41,6 +45,10 @@ class StructureRows(Protocol):
     @property
     def block_exact(self) -> BoolArray:
         """Whether exactly one member is true, shape (b,)."""
+
+
+class StructureRows(LiteralRows, AtomBlocks, Protocol):
+    """Ground clauses and blocks: of a network, or of one with its weights folded in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +92,7 @@ class Structure:
 
     network: Network
     variables: StateVariables
-    sides: Sides
+    sides: Sides  # of `rows`
     component: IntArray  # shape (v,): of each variable, in ascending order of the first variable
     row_component: IntArray  # shape (r,): of each row, -1 for rows that blocks satisfy
     # Shape (components,): the rows join at most two variables each, and the joined pairs form a tree.
@@ -92,10 +100,28 @@ class Structure:
     # Shape (edges, 2): the distinct joined pairs of variables of all forest components, smaller first, ascending.
     edges: IntArray
 
+    @property
+    def rows(self) -> NetworkRows:
+        """The ground clauses that are looked at row by row: all, unless some stand in tied tables."""
+        return self.network.rows.rest
+
 
 def pointers(count: npt.NDArray[np.int64]) -> IntArray:
     """Start of each group from the sizes of the groups, with the total at the end."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(count, dtype=np.int64)])
+
+
+def sequences(kind: IntArray, count: IntArray, item: IntArray) -> IntArray:
+    """Return numbers from 0 for sequences, of which each has a kind and `count` of the items, one sequence after the other: the same for those that are equal."""
+    if not len(kind):
+        return kind
+    place, none = np.cumsum(count) - count, int(item.max(initial=-1)) + 1
+    for turn in range(-1, int(count.max())):
+        more = np.full(len(kind), none, dtype=np.int64)
+        if turn >= 0:
+            more[count > turn] = item[place[count > turn] + turn]
+        kind = distinct([kind, more]).inverse
+    return kind
 
 
 @kernel
@@ -113,7 +139,7 @@ def grouped(label: IntArray, count: int) -> tuple[IntArray, IntArray]:
     return start, order
 
 
-def variables_of(network: StructureRows) -> StateVariables:
+def variables_of(network: AtomBlocks) -> StateVariables:
     """Group the atoms of a network into multi-state variables."""
     n = len(network.block)
     key = np.where(network.block >= 0, network.block, len(network.block_exact) + np.arange(n, dtype=np.int64))
@@ -138,12 +164,12 @@ def variables_of(network: StructureRows) -> StateVariables:
     return StateVariables(of_atom, state_of_atom, start, atom, exact)
 
 
-def sides_of(network: StructureRows, variables: StateVariables) -> Sides:
-    """Reduce the rows of a network to their sides, leaving out the literals that blocks make redundant."""
-    rows = len(network.indptr) - 1
-    atom = np.abs(network.literals) - 1
-    negative = network.literals < 0
-    row = np.repeat(np.arange(rows, dtype=np.int64), np.diff(network.indptr))
+def sides_of(listed: LiteralRows, variables: StateVariables) -> Sides:
+    """Reduce rows to their sides, leaving out the literals that blocks make redundant."""
+    rows = len(listed.indptr) - 1
+    atom = np.abs(listed.literals) - 1
+    negative = listed.literals < 0
+    row = np.repeat(np.arange(rows, dtype=np.int64), np.diff(listed.indptr))
     key = row * max(len(variables.exact), 1) + variables.of_atom[atom]
     if np.any(key[1:] < key[:-1]):
         order = np.argsort(key, kind="stable")
@@ -166,25 +192,33 @@ def sides_of(network: StructureRows, variables: StateVariables) -> Sides:
 
 
 def compile_network(network: Network) -> Structure:
-    """Compile a network, for any weights: variables, reduced rows, connected components and which of them are forests."""
+    """Compile a network, row by row, for any weights: variables, reduced rows, connected components and which of them are forests."""
+    network = network.listed()
     variables = variables_of(network)
-    sides = sides_of(network, variables)
+    sides = sides_of(network.rows.rest, variables)
+    return Structure(network, variables, sides, *joined(variables, sides, np.zeros((0, 2), dtype=np.int64)))
+
+
+def joined(variables: StateVariables, sides: Sides, pairs: IntArray) -> tuple[IntArray, IntArray, BoolArray, IntArray]:
+    """Return `component`, `row_component`, `forest` and `edges` of a structure whose variables rows join, and pairs of them, shape (e, 2), besides."""
     v = len(variables.exact)
     per_row = np.diff(sides.row_start)
     linked = per_row > 0
     first = sides.variable[sides.row_start[:-1][linked]]
     anchor = np.repeat(first, per_row[linked])
-    link = sparse.coo_array((np.ones(len(anchor), dtype=np.int8), (anchor, sides.variable)), shape=(v, v))
+    tail, head = np.concatenate([anchor, pairs[:, 0]]), np.concatenate([sides.variable, pairs[:, 1]])
+    link = sparse.coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(v, v))
     components, component = csgraph.connected_components(link, directed=False) if v else (0, np.empty(0, np.int64))
     component = component.astype(np.int64)
     row_component = np.full(len(per_row), -1, dtype=np.int64)
     row_component[linked] = component[first]
-    pairs = sides.row_start[:-1][per_row == 2]
-    left, right = sides.variable[pairs], sides.variable[pairs + 1]
+    first = sides.row_start[:-1][per_row == 2]
+    left = np.concatenate([sides.variable[first], pairs[:, 0]])
+    right = np.concatenate([sides.variable[first + 1], pairs[:, 1]])
     edge = distinct_values(np.minimum(left, right) * max(v, 1) + np.maximum(left, right))
     edges = np.stack([edge // max(v, 1), edge % max(v, 1)], axis=1)
-    joined = np.bincount(component[edges[:, 0]], minlength=components)
-    forest = joined == np.bincount(component, minlength=components) - 1
+    inside = np.bincount(component[edges[:, 0]], minlength=components)
+    forest = inside == np.bincount(component, minlength=components) - 1
     forest[row_component[per_row > 2]] = False
     edges = edges[forest[component[edges[:, 0]]]]
-    return Structure(network, variables, sides, component, row_component, forest, edges)
+    return component, row_component, forest, edges

@@ -1,17 +1,22 @@
-"""Forests whose edges are tied tables: compiled without a look at single ground clauses, each kind of edge with one table for all its edges."""
+"""Networks of which some components are forests over tied tables: compiled without a look at single ground clauses of these.
+
+Each kind of edge has one table for all its edges. What is listed beside the tables may stand on the same edges; of components that are no forests
+the tables are listed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 
-from sqlrl.ground.network import BoolArray, IntArray, Network, TiedTable, ragged_ranges
-from sqlrl.solve.forest import ForestArrays, ForestLayout, ForestProgram, canonical
-from sqlrl.solve.structure import Sides, StateVariables, Structure, pointers, variables_of
+from sqlrl.ground.network import BoolArray, IntArray, Network, TiedTable
+from sqlrl.ground.tied import with_tables
+from sqlrl.solve.forest import ForestProgram, canonical, compile_forest
+from sqlrl.solve.sampling.propagation import propagate
+from sqlrl.solve.structure import StateVariables, Structure, joined, sequences, sides_of, variables_of
+from sqlrl.solve.weighted import FREE, weigh
 
 MOST = 2**22
 """The most entries of the matrix that says which clauses a table violates in which states."""
@@ -28,10 +33,7 @@ class _Edges:
 
 
 def _edges(network: Network, variables: StateVariables) -> _Edges:
-    tied = network.rows.tied
-    inside = np.flatnonzero(network.block >= 0)
-    variable = np.zeros(len(network.block_exact), dtype=np.int64)
-    variable[network.block[inside]] = variables.of_atom[inside]
+    tied, variable = network.rows.tied, _of_block(network, variables)
     v = len(variables.exact)
     keys, labels, known = [], [], list[tuple[int, bool, int]]()
     for number, table in enumerate(tied):
@@ -48,11 +50,7 @@ def _edges(network: Network, variables: StateVariables) -> _Edges:
     pair = np.stack([key[first] // v, key[first] % v], axis=1)
     # Blocks of which exactly one member is true have a state less.
     kind = 2 * variables.exact[pair[:, 0]] + variables.exact[pair[:, 1]].astype(np.int64)
-    for turn in range(int(count.max(initial=0))):
-        more = np.full(len(first), len(known), dtype=np.int64)
-        more[count > turn] = label[first[count > turn] + turn]
-        kind = kind * (len(known) + 1) + more
-        _, kind = np.unique(kind, return_inverse=True)
+    kind = sequences(kind, count, label)
     _, some = np.unique(kind, return_index=True)
     tables = [[known[x] for x in label[first[e] : first[e] + count[e]].tolist()] for e in some.tolist()]
     return _Edges(pair, kind, tables)
@@ -86,91 +84,104 @@ def _size(table: TiedTable) -> int:
 
 @dataclass(frozen=True, eq=False)
 class TiedForest:
-    """A network whose components are all forests over tied tables, compiled for any weights."""
+    """A network compiled for any weights, of which some components are forests over tied tables."""
 
-    structure: Structure  # without the sides of rows, which nobody lists
+    structure: Structure  # of whose network these components have the tables; the rows are what is listed
     program: ForestProgram
+
+    @property
+    def summable(self) -> bool:
+        """Whether all components are forests that have all their worlds from blocks, and from rows that join two of their variables."""
+        structure = self.structure
+        if not structure.forest.all() or (np.diff(structure.sides.row_start) != 2).any():
+            return False
+        hard = weigh(replace(structure.network, rows=structure.rows), np.zeros(len(structure.network.clauses)))
+        return not len(hard.cost) or bool((propagate(hard) == FREE).all())
 
 
 def compile_tied(network: Network) -> TiedForest | None:
-    """Compile a network whose longer ground clauses are all tied tables; None if it is none, or has a component that is no forest."""
+    """Compile a network; None if it has no tied tables, or they join no component that is a forest."""
     tied = network.rows.tied
-    if not tied or network.rows.rest.entries or any(_size(table) > MOST for table in tied):
+    if not tied or any(_size(table) > MOST for table in tied):
         return None
     variables = variables_of(network)
-    edges, v = _edges(network, variables), len(variables.exact)
-    graph = sparse.coo_array((np.ones(len(edges.pair), dtype=np.int8), edges.pair.T), shape=(v, v))
-    components, component = csgraph.connected_components(graph, directed=False)
-    component = component.astype(np.int64)
-    joined = np.bincount(component[edges.pair[:, 0]], minlength=components)
-    if (joined != np.bincount(component, minlength=components) - 1).any():
+    variable = _of_block(network, variables)
+    edges, sides = _edges(network, variables), sides_of(network.rows.rest, variables)
+    parts = joined(variables, sides, edges.pair)
+    component, _, forest, _ = parts
+    inside = [forest[component[variable[table.left]]] for table in tied]
+    if not any(each.any() for each in inside):
         return None
-    none, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    sides = Sides(none, none, np.zeros(0, dtype=np.bool_), one, none, one)
-    forest = np.ones(components, dtype=np.bool_)
-    structure = Structure(network, variables, sides, component, none, forest, edges.pair)
-    return TiedForest(structure, _program(ForestLayout(structure), edges, tied))
+    if not all(each.all() for each in inside):
+        network = _split(network, inside)
+        edges, sides = _edges(network, variables), sides_of(network.rows.rest, variables)
+        parts = joined(variables, sides, edges.pair)
+    structure = Structure(network, variables, sides, *parts)
+    return TiedForest(structure, _with_tables(structure, compile_forest(structure), edges))
 
 
-def _program(layout: ForestLayout, edges: _Edges, tied: Sequence[TiedTable]) -> ForestProgram:
-    network, variables = layout.structure.network, layout.variables
-    place = np.empty(len(variables.exact), dtype=np.int64)
-    place[layout.order] = np.arange(len(layout.order))
+def _of_block(network: Network, variables: StateVariables) -> IntArray:
+    inside = np.flatnonzero(network.block >= 0)
+    variable = np.zeros(len(network.block_exact), dtype=np.int64)
+    variable[network.block[inside]] = variables.of_atom[inside]
+    return variable
+
+
+def _split(network: Network, kept: list[BoolArray]) -> Network:
+    # The same network whose tables have the kept pairs of blocks alone: what others say is listed.
+    rows, block, sizes = network.rows, network.block, (len(network.block_exact), len(network.clauses))
+    tables = [
+        [table.select(each) for table, each in zip(rows.tied, flags, strict=True) if each.any()]
+        for flags in ([~each for each in kept], kept)
+    ]
+    rest = with_tables(rows.rest, tables[0], block, *sizes).listed
+    return replace(network, rows=with_tables(rest, tables[1], block, *sizes))
+
+
+def _with_tables(structure: Structure, program: ForestProgram, edges: _Edges) -> ForestProgram:
+    # The program of what is listed, with a table for each kind of edge besides.
+    arrays, network, exact = program.arrays, structure.network, structure.variables.exact
+    tied, width = network.rows.tied, np.diff(arrays.state_start)
+    place = np.full(len(exact), -1, dtype=np.int64)
+    place[program.variable] = np.arange(len(program.variable))
     first, second = place[edges.pair[:, 0]], place[edges.pair[:, 1]]
-    down = layout.parent[second] == first  # the second of a pair is the child
+    down = arrays.parent[second] == first  # the second of a pair is the child
     child = np.where(down, second, first)
     numbers, number = np.unique(2 * edges.kind + down, return_inverse=True)
-    # Variables without a parent have an empty table.
-    table = np.full(len(layout.order), len(numbers), dtype=np.int64)
+    # Variables without a parent, and those that no table joins with theirs, have an empty table.
+    table = np.full(len(width), len(numbers), dtype=np.int64)
     table[child] = number
     some = np.unique(number, return_index=True)[1]
     cells, starts, parts = [], [0], []
     for mixed, edge in zip(numbers.tolist(), some.tolist(), strict=True):
-        exact = tuple(bool(x) for x in variables.exact[edges.pair[edge]])
+        one, other = edges.pair[edge].tolist()
+        ends = bool(exact[one]), bool(exact[other])
         rows, clauses, values = [], [], []
-        width = int(layout.width[child[edge]])
         for which, ahead, many in edges.tables[mixed // 2]:
             # States of the left and of the right block, then of the parent and of the child.
-            known = (exact[0], exact[1]) if ahead else (exact[1], exact[0])
-            left, right, clause, value = _entries(tied[which], known, network.sign)
+            left, right, clause, value = _entries(tied[which], ends if ahead else ends[::-1], network.sign)
             above, below = (left, right) if ahead == bool(mixed % 2) else (right, left)
-            rows.append(above * width + below)
+            rows.append(above * int(width[child[edge]]) + below)
             clauses.append(clause)
             values.append(many * value)
-        row = np.concatenate(rows)
-        cell, index = np.unique(row, return_inverse=True)
+        cell, index = np.unique(np.concatenate(rows), return_inverse=True)
         parts.append((np.concatenate(values), starts[-1] + index, np.concatenate(clauses)))
         starts.append(starts[-1] + len(cell))
         cells.append(cell)
     data, row, column = (np.concatenate(each) for each in zip(*parts, strict=True))
-    m, f = len(network.clauses), len(layout.order)
+    shared = canonical(data, row, column, (starts[-1], len(network.clauses)))
     starts.append(starts[-1])
-    arrays = ForestArrays(
-        layout.state_start,
-        layout.state_atom,
-        layout.forbidden_states(),
-        layout.parent,
-        table,
-        np.array(starts, dtype=np.int64),
-        np.concatenate(cells),
-        np.zeros(f + 1, dtype=np.int64),
-        np.zeros(0, dtype=np.int64),
-    )
     uses = np.bincount(table, minlength=len(numbers) + 1)
     uses[-1] = 0
-    ground = sum(len(each.left) * len(each.clauses) for each in tied)
-    return layout.program(arrays, _unary(layout, m), canonical(data, row, column, (starts[-1], m)), uses, ground)
-
-
-def _unary(layout: ForestLayout, clauses: int) -> sparse.csr_array:
-    # What each clause adds to each state: the units of the network in the order of states.
-    network, atom = layout.structure.network, layout.state_atom
-    units, real = network.units, atom >= 0
-    pointer = np.asarray(units.indptr, dtype=np.int64)
-    length = np.where(real, np.diff(pointer)[atom], 0)
-    place = ragged_ranges(np.where(real, pointer[:-1][atom], 0), length)
-    data, indices = np.asarray(units.data[place], dtype=np.int64), units.indices[place]
-    found = sparse.csr_array((data, indices, pointers(length)), shape=(len(atom), clauses))
-    found.data[network.hard[indices]] = 0
-    found.eliminate_zeros()
-    return found
+    own = len(arrays.pair_cell)
+    return replace(
+        program,
+        arrays=arrays._replace(
+            table=table,
+            table_start=own + np.array(starts, dtype=np.int64),
+            pair_cell=np.concatenate([arrays.pair_cell, *cells]),
+        ),
+        pairs=sparse.vstack([program.pairs, shared], format="csr") if own else shared,
+        uses=uses,
+        rows=program.rows + sum(len(each.left) * len(each.clauses) for each in tied),
+    )

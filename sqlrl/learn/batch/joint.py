@@ -94,7 +94,7 @@ class TiedPart(LabelledPart):
     """The same of components whose edges share tables: rows of the features after those of atoms are pair entries, counted over all edges."""
 
     partition: ForestPartition
-    # Of each of the e edges: its component, and the pair entry that it is in under the labels, -1 for none.
+    # Of each of the e edges, twice where it has entries of its own: its component, and the pair entry that it is in under the labels, -1 for none.
     edge_component: IntArray
     edge_entry: IntArray
 

@@ -25,7 +25,7 @@ def tied_part(problem: TrainingProblem) -> TiedPart | None:
     if len(network.hard_units) or len(infeasible_truth(network, truth).clause):
         return None
     compiled = compile_tied(network)
-    if compiled is None:
+    if compiled is None or not compiled.summable:
         return None
     none = np.zeros(0, dtype=np.int64)
     model = log_linear(replace(network, rows=NetworkRows(pointers(none), none, none, none)))
@@ -33,6 +33,8 @@ def tied_part(problem: TrainingProblem) -> TiedPart | None:
         return None
     program, forest = compiled.program, compiled.program.arrays
     whole = partition_of(program, len(network.atoms))
+    # Rows that are listed add to single atoms, too.
+    model = replace(model, features=program.unary.astype(np.float64)[whole.state])
     joined = np.diff(program.component_start)[whole.component] > 1
     components = np.flatnonzero(np.diff(program.component_start) > 1)
     number = np.full(len(whole), -1, dtype=np.int64)
@@ -46,6 +48,7 @@ def tied_part(problem: TrainingProblem) -> TiedPart | None:
     first = np.zeros(len(components), dtype=np.int64)
     first[of_atom[::-1]] = narrow.free[::-1]
     pairs = program.pairs.astype(np.float64)
+    edge, entry = _entries(forest, whole.state[truth], child)
     return TiedPart(
         sparse.vstack([narrow.features, pairs], format="csr"),
         np.concatenate([narrow.offset, np.zeros(pairs.shape[0])]),
@@ -55,20 +58,22 @@ def tied_part(problem: TrainingProblem) -> TiedPart | None:
         network.example[first],
         np.bincount(of_atom[truth[narrow.free]], minlength=len(components)).astype(np.int64),
         given,
-        of_place[child],
-        _entries(forest, whole.state[truth], child),
+        of_place[edge],
+        entry,
     )
 
 
-def _entries(forest: ForestArrays, true: IntArray, child: IntArray) -> IntArray:
-    # The pair entry that the edge of each child is in when these states are taken; -1 for none.
+def _entries(forest: ForestArrays, true: IntArray, child: IntArray) -> tuple[IntArray, IntArray]:
+    # The pair entries that the edges of children are in when these states are taken, -1 for none: of shared tables, and of their own.
     place = np.searchsorted(forest.state_start, true, side="right") - 1
     # A variable of which no atom is true is in its first state.
     taken = np.zeros(len(forest.parent), dtype=np.int64)
     taken[place] = true - forest.state_start[place]
     dense, width = dense_tables(forest), np.diff(forest.state_start)
-    cell = dense.start[forest.table[child]] + taken[forest.parent[child]] * width[child] + taken[child]
+    shared = child[forest.table[child] < len(forest.table_start) - 2]
+    single = child[np.diff(forest.pair_start)[child] > 0]
+    edge, table = np.concatenate([shared, single]), np.concatenate([forest.table[shared], dense.table[single]])
+    cell = dense.start[table] + taken[forest.parent[edge]] * width[edge] + taken[edge]
     entry = np.full(len(dense.value), -1, dtype=np.int64)
     entry[dense.entry] = np.arange(len(dense.entry))
-    found: IntArray = entry[cell]
-    return found
+    return edge, entry[cell]

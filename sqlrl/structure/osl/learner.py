@@ -450,7 +450,8 @@ class OSLLearner:
         )  # fmt: skip
         size = max(kept.model.size, 1 + int(window.network.clauses.max(initial=-1)))
         return _Pass(
-            cut(window.network, examples),
+            # A step adds clauses of its own to the few rows of its example.
+            cut(window.network, examples).listed(),
             window.truth,
             search,
             kept.model.copy(size),
