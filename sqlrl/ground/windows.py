@@ -16,7 +16,7 @@ from sqlrl.ground.counts import shape_of
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.hinges import Parts, ground_hinges
-from sqlrl.ground.memory import check_found, memory_budget, most_entries
+from sqlrl.ground.memory import check_found, leave_to_window, memory_budget, most_entries
 from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkAtoms
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rows import FEWER, MOST_ENTRIES, Budget, BudgetError
@@ -228,16 +228,17 @@ class GroundHinges:
 
 
 def divided_hinges(
-    soft: SoftProgram, extent: Extent, examples: IntArray, *, entries: int | None = None
+    soft: SoftProgram, extent: Extent, examples: IntArray, *, entries: int | None = None, learning: bool = False
 ) -> Iterator[tuple[IntArray, GroundHinges]]:
     """Ground the examples of a soft program window by window, as `divided` does; all at once if a rule is about several of them, or none."""
     apart = len(examples) <= 1 or is_divisible(soft)
-    yield from _divided(extent, examples, partial(_ground_hinges, soft), entries=entries, whole=not apart)
+    ground = partial(_ground_hinges, soft, learning)
+    yield from _divided(extent, examples, ground, entries=entries, whole=not apart)
 
 
-def _ground_hinges(soft: SoftProgram, extent: Extent, budget: Budget | None) -> GroundHinges:
+def _ground_hinges(soft: SoftProgram, learning: bool, extent: Extent, budget: Budget | None) -> GroundHinges:
     atoms = read_atoms(extent)
-    network = ground_hinges(soft, extent, atoms=atoms.ids, budget=budget)
+    network = ground_hinges(soft, extent, atoms=atoms.ids, budget=budget, learning=learning)
     return GroundHinges(network, NetworkAtoms(atoms.ids, atoms.example, np.zeros(len(atoms.ids), bool)))
 
 
@@ -256,12 +257,13 @@ def _divided(
     if entries is None:
         entries = max(MOST_ENTRIES, SHAPE_ENTRIES * len(extent.program.shapes))
     entries = min(entries, check_found(extent.program, len(examples)))
-    extent.program.engine.leave(extent.program.engine.memory.arrays)
     begin, size = 0, _first(extent.program, len(examples), entries)
     while begin < len(examples):
         window = examples[begin : begin + size]
         # What one example has is counted before it is grounded; of those after the first the budget says when it is too many.
         budget = Budget(entries) if len(window) > 1 else memory_budget(extent.program) if begin else None
+        # The database has what a window does not take: it joins the atoms and facts of all examples to it.
+        leave_to_window(extent.program, entries if len(window) > 1 else None, len(examples))
         try:
             network = _ground(extent, window, ground, budget, whole=len(window) == len(examples))
         except (BudgetError, GroundingLimitError):

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlrl
-from sqlrl.errors import GroundingLimitError, InfeasibleError
+from sqlrl.engine.memory import Memory
+from sqlrl.errors import GroundingLimitError, InfeasibleError, MemoryLimitError
 from sqlrl.ground import grounding
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import IntArray, Network
@@ -250,3 +251,37 @@ def test_a_limit_of_ground_clauses_divides_examples(monkeypatch: pytest.MonkeyPa
     assert found.objective == whole.objective
     with pytest.raises(GroundingLimitError, match="81 groundings"):
         db.predict(rules, limit=80)
+
+
+def test_all_examples_together_that_would_not_fit_are_predicted_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = sqlrl.connect(progress=False)
+    pairs = [(f"e{e}", f"x{i}", f"x{(i + k) % 60}") for e in range(12) for i in range(60) for k in range(1, 40)]
+    db.load("Near", pairs, types=["town", "person", "person"], example="town")
+    rules = (
+        "Near(town, person, person)\nGood(town, person)\n-1 Good(t, x)\n0.1 Near(t, x, y) ^ Good(t, x) => Good(t, y)"
+    )
+    asked = sqlrl.parse_mln(rules, query=["Good"])
+    together = db.predict(asked)
+    assert "cutting plane" in str(together.result.report)
+    assert together.network is not None
+    # The rounds hold next to nothing; what they might hold is what half of the first world's violations take.
+    monkeypatch.setattr("sqlrl.database.predictions.most_entries", lambda program: -1)
+    small(monkeypatch, 10_000)
+    apart = db.predict(asked)
+    assert apart.network is None
+    assert apart.objective == pytest.approx(together.objective, abs=1e-9)
+    assert (apart.result.world == together.result.world).all()
+
+
+def test_a_network_in_one_piece_beyond_the_memory_limit_is_refused_before_it_is_ground(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    db = sqlrl.connect(progress=False)
+    db.load(
+        "Near", [(f"x{i}", f"x{(i + k) % 200}") for i in range(200) for k in range(1, 60)], types=["person", "person"]
+    )
+    asked = sqlrl.parse_mln("Near(person, person)\nGood(person)\n1 Near(x, y) ^ Good(x) => Good(y)", query=["Good"])
+    db.advanced.engine.memory = Memory(1_000_000, apart=True)
+    monkeypatch.setattr("sqlrl.ground.pipeline.Pipeline.rows", None)
+    with pytest.raises(MemoryLimitError, match=r"has 11,800 ground clauses .*would take about .*memory_limit="):
+        db.predict(asked, method="full")

@@ -11,11 +11,11 @@ from sqlrl.ground.network import Network, TiedRows
 from sqlrl.learn.batch.joint import TiedPart
 from sqlrl.learn.batch.labelled import label_part, observations
 from sqlrl.learn.batch.problem import TrainingProblem, support_table
-from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.solve.counts import counts, delta_counts, score
 from sqlrl.solve.marginal import marginals
 from sqlrl.solve.mpe import compile_program, mpe
 from sqlrl.training.labels import Names
+from sqlrl.training.shelf import Shelf
 from tests.effort import draws
 from tests.solve.tied import listed, tied_networks
 
