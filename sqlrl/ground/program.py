@@ -33,7 +33,7 @@ from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.bounds import domain_bound, join_bound
 from sqlrl.plan.expansion import expand, expand_observed
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sources import ExampleWindow
+from sqlrl.plan.sources import ExampleRange
 from sqlrl.progress import staged
 from sqlrl.wording import counted
 
@@ -638,7 +638,7 @@ def _window(name: TableName, examples: npt.NDArray[np.int64], layout: Layout) ->
         return name
     first, last = int(examples.min()), int(examples.max())
     part = LEAST_PARTS * (last - first + 1) <= layout.example_count
-    return ExampleWindow(name.catalog, name.schema, name.name, first, last) if part else name
+    return ExampleRange(name.catalog, name.schema, name.name, first, last) if part else name
 
 
 def _parameter_columns(shape: Shape) -> list[str]:

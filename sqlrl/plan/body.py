@@ -17,7 +17,7 @@ from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
 from sqlrl.plan.semiring import QuerySteps
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import (
-    ExampleWindow,
+    ExampleRange,
     SlotSource,
     absent,
     connect,
@@ -223,7 +223,7 @@ class QueryBody:
         for slot in slots:
             if slot in restricted:
                 self.join(filter_source(examples, slot, self.alias("x")))
-                if isinstance(examples, ExampleWindow):
+                if isinstance(examples, ExampleRange):
                     self._within[slot] = (examples.first, examples.last)
 
     def equal(self, equality: ShapeEquality, holds: bool) -> None:

@@ -18,7 +18,7 @@ NO_EXAMPLE = -1
 
 
 @dataclass(frozen=True)
-class ExampleWindow(TableName):
+class ExampleRange(TableName):
     """A table of examples that are known to be a small part of all, from `first` to `last`: other tables are read no further than these."""
 
     first: int

@@ -13,7 +13,7 @@ from sqlrl.training.shelf import Shelf
 
 
 @dataclass(frozen=True, eq=False)
-class HingePart:
+class LabelledHinges:
     """The hinges of some examples, and the labels of their n atoms."""
 
     network: HingeNetwork
@@ -39,8 +39,8 @@ class HingeParts:
         self.atoms = np.concatenate(atoms)  # of all parts, one after the other
         self.truth: FloatArray = np.full(len(self.atoms), np.nan)
 
-    def __iter__(self) -> Iterator[HingePart]:
+    def __iter__(self) -> Iterator[LabelledHinges]:
         start = 0
         for held, size in zip(self._shelf, self.sizes, strict=True):
-            yield HingePart(held.part(), self.truth[start : start + size])
+            yield LabelledHinges(held.part(), self.truth[start : start + size])
             start += size

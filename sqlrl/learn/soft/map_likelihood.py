@@ -32,7 +32,7 @@ from sqlrl.learn.soft.settings import (
     step_rates,
 )
 from sqlrl.solve.hinge.inference import map_state
-from sqlrl.training.hinge_parts import HingePart
+from sqlrl.training.hinge_parts import LabelledHinges
 from sqlrl.training.labels import Names
 from sqlrl.training.records import Iteration, Report
 from sqlrl.training.soft import SoftTraining
@@ -121,7 +121,7 @@ class SoftMapLikelihood(SoftEstimator):
     def _learned(
         self, training: SoftTraining, start: FloatArray | None, report: Report, after: Iteration | None
     ) -> SoftWeights:
-        parts = training.parts or [HingePart(training.network, training.truth)]
+        parts = training.parts or [LabelledHinges(training.network, training.truth)]
         return self._steps(parts, most_probable, training.names, start, report, after)
 
     def _weights_after(self, iteration: Iteration) -> FloatArray:
@@ -167,11 +167,11 @@ class SoftMapLikelihood(SoftEstimator):
         NumericError
             Inference returned what is no state.
         """
-        return self._steps([HingePart(network, truth)], solve, names or Names(), start, report, after)
+        return self._steps([LabelledHinges(network, truth)], solve, names or Names(), start, report, after)
 
     def _steps(
         self,
-        parts: Iterable[HingePart],
+        parts: Iterable[LabelledHinges],
         solve: Inference,
         names: Names,
         start: FloatArray | None,
@@ -223,7 +223,7 @@ class _Labels:
     number: int  # how many labels there are
 
 
-def _labels(parts: Iterable[HingePart], names: Names, unlabelled: Unlabelled) -> _Labels:
+def _labels(parts: Iterable[LabelledHinges], names: Names, unlabelled: Unlabelled) -> _Labels:
     """Add up what labels say in all parts; refuse what cannot be learned from."""
     found: _Labels | None = None
     for part in parts:
@@ -239,7 +239,7 @@ def _labels(parts: Iterable[HingePart], names: Names, unlabelled: Unlabelled) ->
 
 
 def _states(
-    parts: Iterable[HingePart], weights: FloatArray, warm: FloatArray | None, solve: Inference
+    parts: Iterable[LabelledHinges], weights: FloatArray, warm: FloatArray | None, solve: Inference
 ) -> tuple[FloatArray, FloatArray]:
     """Return the most probable state of all parts, one after the other, and the distances of each rule there."""
     states: list[FloatArray] = []

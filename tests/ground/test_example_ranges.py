@@ -15,7 +15,7 @@ from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.memory import ENTRY_BYTES, FOUND_BYTES, leave_to_window
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Extent
-from sqlrl.plan.sources import ExampleWindow
+from sqlrl.plan.sources import ExampleRange
 from tests.effort import draws
 from tests.ground.cases import Case, expanded, programs
 
@@ -38,7 +38,7 @@ def test_a_range_of_examples_leaves_nothing_out(case: Case) -> None:
                 with pytest.MonkeyPatch.context() as patch:
                     patch.setattr(program_module, "LEAST_PARTS", 0)
                     with Extent(program).restricted_to(some) as extent:
-                        assert isinstance(extent.examples, ExampleWindow)
+                        assert isinstance(extent.examples, ExampleRange)
                         found = ground_network(extent, check=False)
                         counted = groundings(extent)
                 with program.examples_table(some) as chosen:
@@ -55,7 +55,7 @@ def test_a_range_is_told_only_where_it_leaves_out_most_examples() -> None:
         kinds = []
         for some in ([3], [3, 9], [3, 20], list(range(40)), []):
             with Extent(program).restricted_to(np.array(some, dtype=np.int64)) as extent:
-                kinds.append(isinstance(extent.examples, ExampleWindow))
+                kinds.append(isinstance(extent.examples, ExampleRange))
     assert kinds == [True, True, False, False, False]
 
 
