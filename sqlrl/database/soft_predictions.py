@@ -193,7 +193,7 @@ def _windows(soft: SoftProgram, asking: InferenceTask, options: HingeOptions | N
             result = map_state(ground.network, weights, options)
         except InfeasibleHingesError as error:
             raise named_conflict(soft, ground.network, error) from None
-        yield window, ground, result
+        yield window, ground, result if len(window) == len(asking.ids) else result.without_duals()
         del ground  # or else it would be there while the next is grounded
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal, get_args
 
@@ -110,7 +110,7 @@ class HingeState:
     """A state from which a search can go on, also under other weights."""
 
     y: FloatArray  # shape (n,): truth values, between 0 and 1
-    # Shape (h,): a slope of each hinge's cost; 0 of hinges of atoms that no other atom is connected with.
+    # Shape (h,): a slope of each hinge's cost; 0 of hinges of atoms that no other atom is connected with. None are kept of a network that is let go.
     duals: FloatArray
     penalty: FloatArray  # shape (n,): the penalty (or primal weight) that was last used for the component of each atom
     _repr_html_ = markup.field_table
@@ -152,6 +152,10 @@ class HingeResult:
     def gap(self) -> float:
         """Objective minus bound, at least 0."""
         return max(self.objective - self.bound, 0.0)
+
+    def without_duals(self) -> HingeResult:
+        """Return the result of a network that is let go, of whose hinges nothing is kept."""
+        return replace(self, state=HingeState(self.state.y, np.zeros(0), self.state.penalty))
 
     def __repr__(self) -> str:
         """Size and state of proof in one line."""
