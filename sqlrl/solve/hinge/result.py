@@ -153,10 +153,6 @@ class HingeResult:
         """Objective minus bound, at least 0."""
         return max(self.objective - self.bound, 0.0)
 
-    def without_duals(self) -> HingeResult:
-        """Return the result of a network that is let go, of whose hinges nothing is kept."""
-        return replace(self, state=HingeState(self.state.y, np.zeros(0), self.state.penalty))
-
     def __repr__(self) -> str:
         """Size and state of proof in one line."""
         return (
@@ -188,6 +184,11 @@ class HingeResult:
         if self.untouched:
             lines.append(("untouched", f"{counted(self.untouched, 'atom')} in no hinge that counts, left at 0"))
         return "\n".join(f"{name:<12}{value}" for name, value in lines)
+
+
+def without_duals(found: HingeResult) -> HingeResult:
+    """Return the result of a network that is let go, of whose hinges nothing is kept."""
+    return replace(found, state=HingeState(found.state.y, np.zeros(0), found.state.penalty))
 
 
 def joined(results: Sequence[HingeResult], order: IntArray) -> HingeResult:
