@@ -16,11 +16,11 @@ from rounds import in_turns, publish, read_options, spread
 
 from sqlrl.learn.batch.labelled import label_part, observations
 from sqlrl.learn.batch.problem import TrainingProblem
-from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.solve.elimination import sum_product
 from sqlrl.solve.sample_networks import chains
 from sqlrl.solve.weighted import weigh
 from sqlrl.training.labels import Names
+from sqlrl.training.shelf import Shelf
 
 ROUNDS = 7
 LENGTH, STATES, WORDS = 35, 4, 2000

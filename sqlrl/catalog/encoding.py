@@ -30,6 +30,9 @@ FEW = 100_000
 _PROBED = 2_048
 """Of so many rows the constants show whether those of all may be known."""
 
+MOST_SLICES = 64
+"""In more slices than that hashes are not sorted, since the source would be read too often: the database counts distinct ones, and spills."""
+
 _SHOWN = 5
 _WIDTH = 60
 
@@ -197,15 +200,26 @@ def _some_share_a_hash(store: Store, rows: SourceRows) -> bool:
     """Tell whether the texts of two rows have one hash, as those of equal rows do."""
     texts, step = rows.text.subquery("raw"), f"look for duplicates of {rows.where}"
     size, engine = store.count(texts, f"count the rows of {rows.where}"), store.engine
-    if size <= FEW or 8 * size > engine.memory.arrays // 8:
-        # The database can have what does not fit on disk.
+    # A set of hashes takes five times the memory of an array of them. More than fit beside all else are looked at slice by slice: the source is
+    # read once for each, which takes a few percent of the time in which the database would spill a set of them.
+    slices = -(-8 * size // max(engine.memory.arrays // 8, 1))
+    if size <= FEW or slices > MOST_SLICES:
         query = exp.select(named(_distinct_keys(texts, rows.keys, []), "keys"))
         return store.number(query, step) < size
-    # A set of hashes takes five times the memory of an array of them.
-    with engine.beside(8 * size):
-        hashes = engine.numbers(exp.select(named(_hash(rows.keys), "k")).from_(texts), size, step=step)
-        hashes.sort()
-        return bool((hashes[1:] == hashes[:-1]).any())
+    hashed = exp.select(named(_hash(rows.keys), "k")).from_(texts)
+    with engine.beside(8 * size // slices):
+        return any(_repeat(store, hashed, size, number, slices, step) for number in range(slices))
+
+
+def _repeat(store: Store, hashed: exp.Select, size: int, number: int, slices: int, step: str) -> bool:
+    """Tell whether a query of `size` hashes, the column k, has one twice in a slice: of `slices` the one with this number."""
+    if slices > 1:
+        inside = exp.Mod(this=column("k"), expression=exp.convert(slices)).eq(exp.convert(number))
+        # Slices of random numbers differ by next to nothing in size.
+        hashed, size = exp.select(column("k")).from_(hashed.subquery("h")).where(inside), round(1.001 * size) // slices
+    hashes = store.engine.numbers(hashed, size, step=step)
+    hashes.sort()
+    return bool((hashes[1:] == hashes[:-1]).any())
 
 
 def _faulty(rows: SourceRows, faults: Sequence[str]) -> LoadError:

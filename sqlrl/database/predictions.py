@@ -28,6 +28,7 @@ from sqlrl.errors import InputError
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
 from sqlrl.ground.counts import check_any_world
 from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.memory import most_entries
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import adds_up, divided
@@ -201,9 +202,14 @@ def predict(
         oracle, known = ProgramOracle(asking.extent), sampled(asking)
         if known is None:
             known = estimate(oracle, asking.program.weights())
-        if not known.partial:
+        if not known.partial or (len(asking.ids) > 1 and beyond_memory(known, asking.program)):
             return None
         return ProgramOracle(asking.extent, whole=known.whole) if known.whole else oracle
+
+    def beyond_memory(known: NetworkEstimate, program: Program) -> bool:
+        """Whether what rounds ground of all examples together, half of it at first, may not fit into memory; one window after the other does."""
+        pairs = sum(known.sizes[x] if x in known.whole else known.unmet[x] for x in known.sizes)
+        return 4 * pairs > most_entries(program) and adds_up(program)
 
     def sampled(asking: InferenceTask) -> NetworkEstimate | None:
         """Return what some examples say of all; None where there are few, or theirs is too little to go by."""

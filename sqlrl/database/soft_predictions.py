@@ -25,7 +25,14 @@ from sqlrl.ground.windows import GroundHinges, divided_hinges, is_divisible
 from sqlrl.logic.psl import SoftModel
 from sqlrl.plan.named_clauses import AtomKey
 from sqlrl.solve.hinge.inference import map_state
-from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeStatus, InfeasibleHingesError, joined
+from sqlrl.solve.hinge.result import (
+    HingeOptions,
+    HingeResult,
+    HingeStatus,
+    InfeasibleHingesError,
+    joined,
+    without_duals,
+)
 from sqlrl.training.runs import no_shapes, soft_clauses
 from sqlrl.training.session import Query, Session, verb
 from sqlrl.training.soft import warn_of_rules
@@ -193,7 +200,7 @@ def _windows(soft: SoftProgram, asking: InferenceTask, options: HingeOptions | N
             result = map_state(ground.network, weights, options)
         except InfeasibleHingesError as error:
             raise named_conflict(soft, ground.network, error) from None
-        yield window, ground, result
+        yield window, ground, result if len(window) == len(asking.ids) else without_duals(result)
         del ground  # or else it would be there while the next is grounded
 
 

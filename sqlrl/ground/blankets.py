@@ -131,6 +131,7 @@ class PartTable:
     engine: QueryEngine
     layout: Layout
     examples: TableName | None
+    keys_within: bool = False  # keys of other examples are not counted
     counts: dict[CountedConjunction, PartCounts] = field(default_factory=dict)
     statements: int = 0  # queries so far
 
@@ -141,7 +142,7 @@ class PartTable:
             self._count(new[first : first + PARTS])
 
     def _count(self, parts: Sequence[CountedConjunction]) -> None:
-        query = count_conjunctions(parts, self.layout, self.examples)
+        query = count_conjunctions(parts, self.layout, self.examples, keys_within=self.keys_within)
         for part in parts:
             self.counts[part] = PartCounts(np.zeros((0, part.width), np.int64), np.zeros(0, np.int64))
         if query is None:

@@ -109,13 +109,26 @@ def memory_budget(program: Program, atoms: int = 0) -> Budget:
 
 def check_found(program: Program, examples: int) -> int:
     """Return how many atoms and literals fit beside the results of `examples` examples; none is a MemoryLimitError."""
-    layout, each = program.layout, entry_bytes(program)
-    atoms = sum(info.atom_count for info in layout.predicates.values() if info.open)
-    atoms = atoms * examples // max(layout.example_count, 1)
-    left = (program.engine.memory.arrays - atoms * FOUND_BYTES) // each
+    each, found = entry_bytes(program), _found_atoms(program, examples)
+    left = (program.engine.memory.arrays - found * FOUND_BYTES) // each
     if left < 1:
-        raise refusal(program, atoms, atoms * FOUND_BYTES)
+        raise refusal(program, found, found * FOUND_BYTES)
     return left
+
+
+def leave_to_window(program: Program, entries: int | None, examples: int) -> None:
+    """Leave memory to a window of so many atoms and literals (None: as many as there may be), and to the results of `examples` examples."""
+    most = program.engine.memory.arrays
+    if entries is not None:
+        most = min(most, entries * entry_bytes(program) + _found_atoms(program, examples) * FOUND_BYTES)
+    program.engine.leave(most)
+
+
+def _found_atoms(program: Program, examples: int) -> int:
+    """Return about how many query atoms so many examples have."""
+    layout = program.layout
+    atoms = sum(info.atom_count for info in layout.predicates.values() if info.open)
+    return atoms * examples // max(layout.example_count, 1)
 
 
 def refusal(program: Program, atoms: int, size: int | None, largest: ShapeSize | None = None) -> SqlrlError:

@@ -454,7 +454,7 @@ class Partition:
             [None if own.example is None else own.example[cell] for own, cell in zip(profiles, cells, strict=True)],
         )
         negative, positive = _evaluated(self.domain, clauses, terms, classes, self.truth[parent], width)
-        final = _row_classes(parent, negative, positive)
+        final = row_classes(parent, negative, positive)
         first_of, _ = _first(final)
         total = np.zeros(len(first_of), dtype=np.int64)
         np.add.at(total, final, np.concatenate([size, number.ravel()[combined]]))
@@ -780,7 +780,7 @@ def _first(number: IntArray) -> tuple[IntArray, IntArray]:
     return first, size
 
 
-def _row_classes(parent: IntArray, negative: Matrix, positive: Matrix) -> IntArray:
+def row_classes(parent: IntArray, negative: Matrix, positive: Matrix) -> IntArray:
     """Return a number for each row, equal where parent and counts are."""
     if isinstance(negative, np.ndarray) and isinstance(positive, np.ndarray):
         return _classes([parent, *negative.T, *positive.T], len(parent))

@@ -33,11 +33,15 @@ from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.bounds import domain_bound, join_bound
 from sqlrl.plan.expansion import expand, expand_observed
 from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.sources import ExampleRange
 from sqlrl.progress import staged
 from sqlrl.wording import counted
 
 UNKNOWN = -1
 """The id of a constant that the data do not have; it joins with nothing."""
+
+LEAST_PARTS = 4
+"""Examples are told as a range where that leaves out three of four: so many more rows would be read and joined for nothing."""
 
 _numbers = count(1)
 
@@ -640,7 +644,16 @@ class Extent:
     def restricted_to(self, examples: npt.NDArray[np.int64]) -> Iterator[Extent]:
         """Show examples as a scratch table while the context is open, and yield the extent of these alone."""
         with self.program.examples_table(examples) as name:
-            yield replace(self, examples=name, example_count=len(examples))
+            yield replace(self, examples=_window(name, examples, self.program.layout), example_count=len(examples))
+
+
+def _window(name: TableName, examples: npt.NDArray[np.int64], layout: Layout) -> TableName:
+    """Return the table of some examples, with what range they are in where that leaves out most others."""
+    if len(examples) == 0 or layout.example_count < LEAST_PARTS:
+        return name
+    first, last = int(examples.min()), int(examples.max())
+    part = LEAST_PARTS * (last - first + 1) <= layout.example_count
+    return ExampleRange(name.catalog, name.schema, name.name, first, last) if part else name
 
 
 def _parameter_columns(shape: Shape) -> list[str]:

@@ -16,13 +16,14 @@ from sqlrl.ground.counts import shape_of
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.hinges import Parts, ground_hinges
-from sqlrl.ground.memory import check_found, memory_budget, most_entries
+from sqlrl.ground.memory import check_found, leave_to_window, memory_budget, most_entries
 from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkAtoms
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rows import FEWER, MOST_ENTRIES, Budget, BudgetError
 from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.logic.psl_arithmetic import ArithmeticRule
 from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.sources import example_columns
 
 FIRST, MOST = 512, 128 * 512
 """Examples of the first window, and of later ones at most, where nobody says how many: a hundred queries of a millisecond each for every
@@ -30,6 +31,9 @@ window want many examples, but progress, saving and Ctrl-C come between windows.
 
 ENTRIES = 2**20
 """Literals and atoms that a later window shall have together, if the first one is like the others."""
+
+FIRST_FACTS = 2**21
+"""Facts of a first window at the most: its ground clauses are not known, and the database may join all of them before the first comes."""
 
 SHAPE_ENTRIES = 10_000
 """Literals and atoms for each query of a window that is as large as memory allows: those take as long to stream as a query takes to be planned,
@@ -228,16 +232,17 @@ class GroundHinges:
 
 
 def divided_hinges(
-    soft: SoftProgram, extent: Extent, examples: IntArray, *, entries: int | None = None
+    soft: SoftProgram, extent: Extent, examples: IntArray, *, entries: int | None = None, learning: bool = False
 ) -> Iterator[tuple[IntArray, GroundHinges]]:
     """Ground the examples of a soft program window by window, as `divided` does; all at once if a rule is about several of them, or none."""
     apart = len(examples) <= 1 or is_divisible(soft)
-    yield from _divided(extent, examples, partial(_ground_hinges, soft), entries=entries, whole=not apart)
+    ground = partial(_ground_hinges, soft, learning)
+    yield from _divided(extent, examples, ground, entries=entries, whole=not apart)
 
 
-def _ground_hinges(soft: SoftProgram, extent: Extent, budget: Budget | None) -> GroundHinges:
+def _ground_hinges(soft: SoftProgram, learning: bool, extent: Extent, budget: Budget | None) -> GroundHinges:
     atoms = read_atoms(extent)
-    network = ground_hinges(soft, extent, atoms=atoms.ids, budget=budget)
+    network = ground_hinges(soft, extent, atoms=atoms.ids, budget=budget, learning=learning)
     return GroundHinges(network, NetworkAtoms(atoms.ids, atoms.example, np.zeros(len(atoms.ids), bool)))
 
 
@@ -255,19 +260,26 @@ def _divided(
         return
     if entries is None:
         entries = max(MOST_ENTRIES, SHAPE_ENTRIES * len(extent.program.shapes))
-    entries = min(entries, check_found(extent.program, len(examples)))
-    extent.program.engine.leave(extent.program.engine.memory.arrays)
+    fitting = check_found(extent.program, len(examples))
+    entries = min(entries, fitting)
     begin, size = 0, _first(extent.program, len(examples), entries)
+    room: int | None = None  # what a window of one example may take before the database leaves it all that there is
     while begin < len(examples):
         window = examples[begin : begin + size]
+        most = entries if len(window) > 1 else room
         # What one example has is counted before it is grounded; of those after the first the budget says when it is too many.
-        budget = Budget(entries) if len(window) > 1 else memory_budget(extent.program) if begin else None
+        budget = Budget(most) if most is not None else memory_budget(extent.program) if begin else None
+        # The database has what a window does not take: it joins facts to it.
+        leave_to_window(extent.program, most, len(examples))
         try:
             network = _ground(extent, window, ground, budget, whole=len(window) == len(examples))
-        except (BudgetError, GroundingLimitError):
-            if len(window) == 1:
+        except (BudgetError, GroundingLimitError) as error:
+            if len(window) > 1:
+                size = max(len(window) // FEWER, 1)
+            elif isinstance(error, BudgetError) and room is not None:
+                room = None
+            else:
                 raise
-            size = max(len(window) // FEWER, 1)
             continue
         yield window, network
         del network  # or else it would be there while the next is grounded
@@ -275,6 +287,7 @@ def _divided(
         # Half of the budget, since examples differ.
         used = entries if budget is None else budget.used
         size = max(len(window) * entries // (2 * max(used, 1)), 1)
+        room = min(FEWER * max(used, entries), fitting)
 
 
 def adds_up(program: Program) -> bool:
@@ -300,10 +313,12 @@ def _of_one_example(bound: BoundShape) -> bool:
 
 
 def _first(program: Program, examples: int, entries: int) -> int:
-    # Examples of the first window, by their query atoms alone: there are several literals to an atom.
-    atoms = sum(info.atom_count for info in program.layout.predicates.values() if info.open)
-    each = atoms / max(program.layout.example_count, 1)
-    return max(min(examples, int(entries / FEWER / max(each, 1))), 1)
+    # Examples of the first window, by their query atoms: there are several literals to an atom. Where the examples have many facts, these say more.
+    layout = program.layout
+    atoms = sum(info.atom_count for info in layout.predicates.values() if info.open)
+    facts = sum(info.rows for info in layout.predicates.values() if example_columns(info, layout))
+    each, beside = (number / max(layout.example_count, 1) for number in (atoms, facts))
+    return max(min(examples, int(entries / FEWER / max(each, 1)), int(FIRST_FACTS / max(beside, 1))), 1)
 
 
 def _ground(

@@ -16,7 +16,16 @@ from sqlrl.engine.nodes import column, conjunction, cte, integer, join, named, s
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
 from sqlrl.plan.semiring import QuerySteps
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import SlotSource, absent, connect, domain_source, fact_source, filter_source, some_example
+from sqlrl.plan.sources import (
+    ExampleRange,
+    SlotSource,
+    absent,
+    connect,
+    domain_source,
+    fact_source,
+    filter_source,
+    some_example,
+)
 
 # ---- variables that only have to have a value: eliminated one after the other, over DISTINCT ---------
 
@@ -151,6 +160,8 @@ class QueryBody:
         self._outer: list[tuple[exp.Expression, list[exp.Expression]]] = []
         self._where: list[exp.Expression] = []
         self._domains: set[tuple[Slot, Slot | None]] = set()
+        # Example terms that are known to be in a window, and its first and last example.
+        self._within: dict[Slot, tuple[int, int]] = {}
         self._count = 0
 
     def alias(self, kind: str) -> str:
@@ -212,6 +223,8 @@ class QueryBody:
         for slot in slots:
             if slot in restricted:
                 self.join(filter_source(examples, slot, self.alias("x")))
+                if isinstance(examples, ExampleRange):
+                    self._within[slot] = (examples.first, examples.last)
 
     def equal(self, equality: ShapeEquality, holds: bool) -> None:
         """Demand that an equality literal holds, or that it does not."""
@@ -270,7 +283,7 @@ class QueryBody:
     def select(self, columns: Iterable[exp.Expression]) -> exp.Select:
         """Return the query; each condition stands at the first join where all that it mentions is known."""
         query = exp.select(*columns)
-        conditions = list(self._where)
+        conditions = list(self._where) + [x for source, _ in self._inner for x in self._inside(source)]
         inner = self._inner
         if self._outer and not inner:
             # An outer join keeps the rows of what stands before it: of a clause without variables there is one.
@@ -286,3 +299,12 @@ class QueryBody:
             query = join(query, relation, conjunction(on) or exp.true(), "LEFT")
         where = conjunction(conditions)
         return self.steps.before(query if where is None else query.where(where, copy=False))
+
+    def _inside(self, source: SlotSource) -> list[exp.Expression]:
+        """Return the conditions that a source is read no further than a window, which joins say as well: a join would read all of it."""
+        return [
+            exp.Between(this=column(name, source.alias), low=integer(first), high=integer(last))
+            for name, slot in source.columns
+            if slot in self._within
+            for first, last in [self._within[slot]]
+        ]

@@ -21,7 +21,7 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery, table, union_all
 from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.count_plan import CountPlan
-from sqlrl.plan.disjunct_factors import factor_of, true_tuples
+from sqlrl.plan.disjunct_factors import factor_of, narrowed, true_tuples
 from sqlrl.plan.disjuncts import renamed
 from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape, outer_slots
@@ -213,12 +213,20 @@ def any_predicate(conjunction: CountedConjunction, place: int, relation: str, ki
 
 
 def count_conjunctions(
-    conjunctions: Sequence[CountedConjunction], layout: Layout, examples: TableName | None = None
+    conjunctions: Sequence[CountedConjunction],
+    layout: Layout,
+    examples: TableName | None = None,
+    *,
+    keys_within: bool = False,
 ) -> exp.Select | None:
-    """Plan the counts of conjunctions: `part` (its place), `s0, s1, ...` (its keys, NULL beyond), `n` (BIGINT; no row: 0); None if nothing is asked."""
+    """Plan the counts of conjunctions: `part` (its place), `s0, s1, ...` (its keys, NULL beyond), `n` (BIGINT; no row: 0); None if nothing is asked.
+
+    With `keys_within` there are rows only for keys of the `examples`, and tables are read no further than these.
+    """
     steps = QuerySteps([])
     width = max((x.width for x in conjunctions), default=0)
-    found = [_counted(i, x, x.plan(layout, examples, steps), width) for i, x in enumerate(conjunctions)]
+    within = examples if keys_within else None
+    found = [_counted(i, x, x.plan(layout, examples, steps), width, within) for i, x in enumerate(conjunctions)]
     queries = [query for query in found if query is not None]
     if not queries:
         return None
@@ -226,8 +234,10 @@ def count_conjunctions(
     return steps.before(exp.select(*map(column, names)).from_(subquery(union_all(queries), "parts")))
 
 
-def _counted(number: int, conjunction: CountedConjunction, plan: CountPlan, width: int) -> exp.Select | None:
-    """Plan the counts of one conjunction; None if a domain is empty, so that all are 0."""
+def _counted(
+    number: int, conjunction: CountedConjunction, plan: CountPlan, width: int, within: TableName | None
+) -> exp.Select | None:
+    """Plan the counts of one conjunction, for keys of the examples `within` alone if there are such; None if a domain is empty, so that all are 0."""
     bound, steps = plan.bound, plan.steps
     true = partial(true_tuples, bound, world=OBSERVED, examples=plan.examples)
     factors = [factor_of(bound, x, true, steps) for x in conjunction.literals]
@@ -235,6 +245,10 @@ def _counted(number: int, conjunction: CountedConjunction, plan: CountPlan, widt
     term = plan.term(factors)
     if term is None:
         return None
+    if within is not None:
+        chosen = exp.select(column("example")).from_(table(within))
+        slots = dict.fromkeys((slot for slot in conjunction.key_slots() if bound.is_example(slot)), chosen)
+        term = replace(term, factors=tuple(narrowed(x, slots, "x") for x in term.factors))
     wanted = [_wanted(bound, Slot(False, i), ids, f"w{steps.fresh()}") for i, ids in conjunction.values]
     term = replace(term, factors=(*term.factors, *wanted))
     if not term.factors:

@@ -18,6 +18,14 @@ NO_EXAMPLE = -1
 
 
 @dataclass(frozen=True)
+class ExampleRange(TableName):
+    """A table of examples that are known to be a small part of all, from `first` to `last`: other tables are read no further than these."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
 class SlotSource:
     """A relation that joins on slots."""
 

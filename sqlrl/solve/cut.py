@@ -9,6 +9,7 @@ from ortools.graph.python import max_flow
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from sqlrl.distinct import distinct
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.progress import at_stage
@@ -59,19 +60,20 @@ def quadratic(weighted: WeightedNetwork) -> Quadratic:
     linear = -weighted.linear + np.bincount(atom, weights=np.where(literal > 0, -moved, moved), minlength=n)
     size = np.abs(weighted.linear) + np.bincount(atom, weights=np.abs(moved), minlength=n)
     constant = float(cost[(left > 0) & (right > 0)].sum())
-    keys, index = np.unique((np.abs(left) - 1) * max(n, 1) + np.abs(right) - 1, return_inverse=True)
+    pairs = distinct([np.abs(left) - 1, np.abs(right) - 1])
+    index, first_of = pairs.inverse, pairs.first
     sign = np.where((left > 0) == (right > 0), 1, -1)
-    product = np.bincount(index, weights=cost * sign, minlength=len(keys)).astype(np.float64)
-    weight = np.bincount(index, weights=np.abs(cost), minlength=len(keys))
+    product = np.bincount(index, weights=cost * sign, minlength=len(pairs)).astype(np.float64)
+    weight = np.bincount(index, weights=np.abs(cost), minlength=len(pairs))
     # What cancels leaves a residue of rounding, which would be taken for a tiny weight.
-    doubt = EPSILON * (np.bincount(index, minlength=len(keys)) - 1) * 2 * weight
+    doubt = EPSILON * (pairs.counts - 1) * 2 * weight
     doubt_linear = EPSILON * np.bincount(atom, minlength=n) * 2 * size
     residue = np.abs(linear) <= doubt_linear
     kept = np.abs(product) > doubt
     return Quadratic(
         np.where(residue, 0.0, linear),
-        keys[kept] // max(n, 1),
-        keys[kept] % max(n, 1),
+        np.abs(left)[first_of[kept]] - 1,
+        np.abs(right)[first_of[kept]] - 1,
         product[kept],
         np.stack([first[~soft], second[~soft]], axis=1),
         constant,
@@ -164,8 +166,8 @@ def _scaled(form: Quadratic) -> tuple[Scaled, IntArray, IntArray]:
     return scaled, scaled.coefficients[:n], scaled.coefficients[n:]
 
 
-def _cut(form: Quadratic) -> tuple[BoolArray, Scaled]:
-    # The least world of least cost if no pair repels.
+def cut_attractive(form: Quadratic) -> tuple[BoolArray, Scaled]:
+    """Return the least world of least cost of a form without pairs that repel."""
     scaled, linear, product = _scaled(form)
     n = len(linear)
     arcs = _Arcs(n)
@@ -201,7 +203,7 @@ def solve_cut(weighted: WeightedNetwork) -> Solution:
     try:
         # Written anew from the rows: other costs cancel once atoms are negated, and what is left of these must be known to be rounding.
         form = quadratic(negate(weighted, negated))
-        side, scaled = _cut(form)
+        side, scaled = cut_attractive(form)
     except NumericError:
         # Costs of different components may be too far apart for one scale, though each component has one.
         count, label = component_labels(weighted)

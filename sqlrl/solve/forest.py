@@ -375,8 +375,10 @@ class _Compiler:
         required[forced] -= 1
         forbidden |= required > 0
         sides = self.sides
-        begin, states = _holding(sides, self.variables)
         side = np.flatnonzero(self.hard_rows[sides.row] & (self.per_row[sides.row] == 1))
+        if not len(side):
+            return forbidden
+        begin, states = _holding(sides, self.variables)
         inner = states[ragged_ranges(begin[side], np.diff(begin)[side])]
         start = self.state_start[self.place[sides.variable[side]]]
         forbidden[np.repeat(start, np.diff(begin)[side]) + inner] = True
@@ -385,6 +387,8 @@ class _Compiler:
     def forbidden_pairs(self) -> IntArray:
         """Return the entries of pair tables that hard rows forbid."""
         row = np.flatnonzero(self.hard_rows & (self.per_row == 2))
+        if not len(row):
+            return np.zeros(0, dtype=np.int64)
         left = self.sides.row_start[row]
         begin, states = _holding(self.sides, self.variables)
         count = np.diff(begin)

@@ -16,6 +16,7 @@ from sqlrl.solve.counts import narrow_sum, open_counts, soft_weights, violation_
 from sqlrl.solve.cutting_plane_worlds import solve_network
 from sqlrl.solve.forest import ForestProgram, compile_forest
 from sqlrl.solve.methods import Method, Options
+from sqlrl.solve.pairwise import PairwiseWorld, best_of_pairs
 from sqlrl.solve.presolve import keep_rows
 from sqlrl.solve.restriction import UnsatisfiableError, select
 from sqlrl.solve.result import MethodChoice, MPEResult, SolverReport, status_of
@@ -132,6 +133,16 @@ class _Run:
         n = len(self.world)
         self._eliminated(EPSILON * (9 + alone.longest) * alone.terms, alone.magnitude, (n, n, 0), start)
 
+    def cut_pairs(self, found: PairwiseWorld, start: float) -> None:
+        """Take over the best world of a network of pairs that all attract each other."""
+        weighted, solution = found.weighted, found.solution
+        self.world = solution.world
+        self.gap = self.precision = weighted.rounding + solution.rounding
+        self.magnitude = float(np.abs(weighted.linear).sum() + np.abs(weighted.cost).sum())
+        self.scale = solution.scale
+        n, rows, seconds = len(weighted.atoms), len(weighted.cost), time.perf_counter() - start
+        self.choices.append(MethodChoice("cut", found.components, n, rows, "pairwise and attractive", seconds))
+
     def eliminate_forests(self, structure: Structure, forest: ForestProgram) -> None:
         """Solve trees of blocks at Viterbi speed, compiled once for all weights; learners have the same path."""
         start = time.perf_counter()
@@ -224,6 +235,12 @@ def mpe(
         run = _Run(network, weights, loss)
         run.decide_single()
         return run.result(0.0, time.perf_counter() - begun)
+    if method == "auto" and isinstance(network, Network):
+        run = _Run(network, weights, loss)
+        pairs = best_of_pairs(network, run.soft, run.extra)
+        if pairs is not None:
+            run.cut_pairs(pairs, begun)
+            return run.result(0.0, time.perf_counter() - begun)
     program = network if isinstance(network, CompiledNetwork) else compile_program(network)
     program = program if by_trees else program.listed()
     compiled = time.perf_counter()

@@ -25,6 +25,8 @@ WANTED_ERROR = 1e-9
 COMFORTABLE_TOTAL = 2.0**50
 """Sums below this are exact also in CP-SAT's floating-point relaxation."""
 
+FEW = 64
+
 SMALLEST = 2.0**-900
 """Coefficients below this, and sums above its inverse, leave no room for a scale in a float."""
 
@@ -70,8 +72,10 @@ def _exponent(magnitude: FloatArray, smallest: float, total: float) -> int | Non
     # The smallest exact scale up to a relative error of `RELATIVE_ERROR` comes first; then the scale that `WANTED_ERROR` asks for, as far as
     # `COMFORTABLE_TOTAL` allows, but at least the one that `RELATIVE_ERROR` needs.
     enough = int(np.ceil(np.log2(0.5 / RELATIVE_ERROR) - np.log2(smallest)))
+    few = magnitude[:FEW]
     for e in range(int(np.floor(-np.log2(smallest))), enough):
-        if np.all(np.ldexp(magnitude, e) % 1.0 == 0):
+        # Of coefficients that no such scale makes integers, the first few show it.
+        if np.all(np.ldexp(few, e) % 1.0 == 0) and np.all(np.ldexp(magnitude, e) % 1.0 == 0):
             enough = e
             break
     else:

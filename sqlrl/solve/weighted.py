@@ -128,17 +128,37 @@ def _unit_sums(indptr: Indices, indices: Indices, counts: IntArray, weights: Flo
     return total, size
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is looked for and refused
-def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | None = None) -> WeightedNetwork:
-    """Fold weights (log-odds) and a loss into a network, equal rows merged; a world scores `counts.score`, up to rounding, plus the loss."""
-    soft = soft_weights(network, weights)
-    extra = atom_terms(network, loss)
+def _linear_terms(network: Network, soft: FloatArray, extra: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what each atom adds when it is true, the sum of the absolute terms of that, and how far it may be off; each of shape (n,)."""
     linear, size = _unit_sums(network.units.indptr, network.units.indices, network.units.data, soft)
     linear += extra
     size += np.abs(extra)
     doubt = np.where(size > 0, EPSILON * (np.diff(network.units.indptr) + 2) * size, 0.0)
-    cancelled = np.abs(linear) <= doubt
-    linear[cancelled] = 0.0
+    linear[np.abs(linear) <= doubt] = 0.0
+    return linear, size, doubt
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is looked for and refused
+def weigh_unmerged(network: Network, soft: FloatArray, extra: FloatArray) -> WeightedNetwork:
+    """Fold weights of shape (m,) and what atoms add into a network without blocks whose rows are all soft; rows may be equal, and cost nothing."""
+    linear, size, doubt = _linear_terms(network, soft, extra)
+    rows = network.rows.listed
+    cost = (soft * network.sign)[rows.clause] * rows.multiplicity
+    base = float(network.base.astype(np.float64) @ soft) if len(soft) else 0.0
+    if not np.isfinite(float(size.sum()) + float(np.abs(cost).sum()) + base):
+        raise NumericError("weights are so large that their sums overflow: scale them down")
+    atoms = np.arange(len(network.atoms), dtype=np.int64)
+    none = np.full(len(atoms), -1, dtype=np.int64)
+    return WeightedNetwork(
+        atoms, linear, rows.indptr, rows.literals, cost, rows.clause, none, network.block_exact, base, float(doubt.sum())
+    )  # fmt: skip
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is looked for and refused
+def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | None = None) -> WeightedNetwork:
+    """Fold weights (log-odds) and a loss into a network, equal rows merged; a world scores `counts.score`, up to rounding, plus the loss."""
+    soft = soft_weights(network, weights)
+    linear, size, doubt = _linear_terms(network, soft, atom_terms(network, loss))
     hard = network.hard[network.row_clause]
     cost = soft[network.row_clause] * (network.sign[network.row_clause] * network.multiplicity)
     cost[hard] = np.inf

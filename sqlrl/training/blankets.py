@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.checks import warn_empty
-from sqlrl.catalog.layout import TableName
+from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.errors import InfeasibleTruthWarning, InputError, Parameter, UnsupportedError, warn
+from sqlrl.ground.atom_kinds import AtomKinds, Folded
 from sqlrl.ground.blankets import (
     AtomReader,
     PartTable,
@@ -27,14 +28,15 @@ from sqlrl.ground.counts import check_counts, groundings, rule_place, true_count
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.ground.partitions import Partition
 from sqlrl.ground.program import Extent, Program
+from sqlrl.ground.windows import adds_up
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import in_given_order
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.plan.blankets import BEYOND, is_countable
-from sqlrl.plan.slots import bind
-from sqlrl.plan.sources import OBSERVED
-from sqlrl.progress import Stage
+from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.sources import OBSERVED, example_columns
+from sqlrl.progress import Stage, staged
 from sqlrl.training.provenance import TABLE, keep_learned_from
 from sqlrl.training.runs import Run
 from sqlrl.training.session import Query, Session
@@ -43,6 +45,9 @@ from sqlrl.training.stream import ExampleStream
 from sqlrl.wording import counted
 
 REMEDY = "write the rule as clauses, or learn its weight with another learner"
+
+WINDOW_ROWS = 2**23
+"""So many facts and atoms are counted at a time where examples are independent: SQL and arrays take about a GB for them."""
 
 
 class BlanketTraining(ExampleStream):
@@ -114,17 +119,21 @@ class BlanketTraining(ExampleStream):
         opened = np.zeros(self._program.clause_count, dtype=object)
         opened[support.column("clause").to_numpy()] = support.column("support").to_pylist()
         self._warn_of_idle(opened, closed=True)
-        with self._extent.restricted_to(self.examples) as extent:
-            # What the evidence decides is not counted: here all atoms are open.
-            counted = {"groundings": groundings(extent), "n_observed": true_counts(extent)}
-        return statistics_table(shown, counted)
+        # What the evidence decides is not counted: here all atoms are open.
+        total, true = (np.zeros(self._program.clause_count, dtype=object) for _ in range(2))
+        layout = self._program.layout
+        windows = example_windows(layout, self.examples, apart=adds_up(self._program))
+        for examples in staged("counting ground clauses", windows):
+            with self._extent.restricted_to(examples) as extent:
+                total, true = total + groundings(extent), true + true_counts(extent)
+        return statistics_table(shown, {"groundings": total, "n_observed": true})
 
 
 @dataclass(frozen=True, eq=False)
 class GroupedAtoms:
     """The atoms of each predicate, grouped by what all clauses say of them."""
 
-    partitions: Mapping[str, Partition]  # by predicate; with soft evidence the last column has places in `priors`
+    partitions: Mapping[str, AtomKinds]  # by predicate; with soft evidence the last column has places in `priors`
     blocks: int  # how many clauses are stated by blocks
     priors: FloatArray  # log-odds of soft evidence; empty if there is none
     statements: int  # how many SQL statements counted
@@ -205,21 +214,53 @@ def _atoms(program: Program, names: list[str], ids: IntArray, chosen: TableName,
     shapes += blocks
     width = program.clause_count + len(blocks)
     reader, predicates = AtomReader(program.engine, program.layout, chosen), program.layout.predicates
-    parts = PartTable(program.engine, program.layout, chosen)
-    found = {}
-    with Stage("counting what flips change"):
-        terms = clause_terms(shapes, names, parts, len(ids))
-        soft = {name: reader.priors(predicates[name]) for name in names}
-        odds = np.unique(np.concatenate([prior for _, prior in soft.values()]))
-        for name, (atoms, prior) in soft.items():
-            if len(prior):
-                numbers = np.searchsorted(odds, prior) + 1
-                terms.setdefault(name, []).append(prior_terms(predicates[name], atoms, numbers, width))
-        for name in names:
-            domain = reader.domain(predicates[name], ids)
-            found[name] = Partition.of(domain).refined(terms.get(name, []), width + (len(odds) > 0))
+    soft = {name: reader.priors(predicates[name]) for name in names}
+    odds = np.unique(np.concatenate([prior for _, prior in soft.values()]))
+    found = {name: Folded() for name in names}
+    statements = 0
+    windows = example_windows(program.layout, ids, apart=_apart(program.layout, shapes, names))
+    with Stage("counting what flips change", len(windows)) as stage:
+        for examples in windows:
+            part = len(examples) < len(ids)
+            with program.examples_table(examples) if part else nullcontext(chosen) as here:
+                parts = PartTable(program.engine, program.layout, here, keys_within=part)
+                terms = clause_terms(shapes, names, parts, len(examples))
+                for name, (atoms, prior) in soft.items():
+                    own = np.isin(atoms[:, 0], examples) if part else np.ones(len(prior), dtype=np.bool_)
+                    if own.any():
+                        numbers = np.searchsorted(odds, prior[own]) + 1
+                        terms.setdefault(name, []).append(prior_terms(predicates[name], atoms[own], numbers, width))
+                reader = replace(reader, chosen=here)
+                for name in names:
+                    whole = Partition.of(reader.domain(predicates[name], examples))
+                    kinds = AtomKinds.of(whole.refined(terms.get(name, []), width + (len(odds) > 0)))
+                    found[name].add(kinds)
+            statements += parts.statements
+            stage.advance(1)
     priors = np.concatenate([[0.0], odds]) if len(odds) else odds
-    return GroupedAtoms(found, len(blocks), priors, parts.statements)
+    return GroupedAtoms({name: each.kinds() for name, each in found.items()}, len(blocks), priors, statements)
+
+
+def example_windows(layout: Layout, ids: IntArray, *, apart: bool) -> list[IntArray]:
+    """Return the examples, ascending, in windows of about as many facts and atoms as are counted at a time; all at once unless they are `apart`."""
+    rows = sum(info.rows + info.atom_count for info in layout.predicates.values())
+    size = max(WINDOW_ROWS * max(layout.example_count, 1) // max(rows, 1), 1)
+    if size >= len(ids) or not apart:
+        return [ids]
+    return [ids[first : first + size] for first in range(0, len(ids), size)]
+
+
+def _apart(layout: Layout, shapes: Sequence[ShapeClauses], names: Sequence[str]) -> bool:
+    """Return whether each atom of the predicates has one example, and each clause names no other one, nor sums over examples."""
+    about = all(len(example_columns(layout.predicates[name], layout)) == 1 for name in names)
+    return about and all(_examples_of(each.bound) == 1 for each in shapes)
+
+
+def _examples_of(bound: BoundShape) -> int:
+    if bound.hidden is not None:
+        return 1
+    found = {slot for x in bound.every_literal for slot in bound.example_terms(x)}
+    return len(found.union(slot for slot in bound.variables if bound.is_example(slot)))
 
 
 def refuse_quantifiers(program: Program) -> None:

@@ -172,13 +172,15 @@ class Learning:
         observed_bodies: bool = False,
         missing: MissingAtoms = "error",
         written: int | None = None,
+        in_parts: bool = False,
     ) -> AbstractContextManager[SoftTraining]:
-        """Hold a soft model against the training examples while the context is open."""
+        """Hold a soft model against the training examples while the context is open; `in_parts` as of `training.soft.soft_training`."""
         from sqlrl.training.soft import soft_training
 
         refuse_streams(examples)
         return soft_training(
-            self.session, model, examples=examples, limit=limit, observed_bodies=observed_bodies, missing=missing, written=written
+            self.session, model, examples=examples, limit=limit, observed_bodies=observed_bodies, missing=missing, written=written,
+            in_parts=in_parts,
         )  # fmt: skip
 
     # ---- streams of subgraphs, and structure from them -------------------------------------------------------

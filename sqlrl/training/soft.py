@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import GroundingWarning, InputError, Parameter, Phrase, warn
+from sqlrl.errors import GroundingWarning, InputError, MemoryLimitError, Parameter, Phrase, warn
 from sqlrl.ground.atoms import read_values
 from sqlrl.ground.clauses import atom_texts
 from sqlrl.ground.hinge_network import HingeNetwork
@@ -20,28 +20,53 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent
 from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.ground.unlisted import check_listed
+from sqlrl.ground.windows import divided_hinges, is_divisible
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
+from sqlrl.training.hinge_parts import HingeParts
 from sqlrl.training.labels import Names
 from sqlrl.training.provenance import keep_learned_from
 from sqlrl.training.records import TrainingRecord
 from sqlrl.training.runs import LearnedSoftModel, LearnerRun, Run, RunKey, soft_clauses
 from sqlrl.training.session import Query, Session
+from sqlrl.training.shelf import Shelf, spill_directory
 from sqlrl.wording import counted, shortened
 
 SHOWN = 3
 """So many rules are named in a warning."""
 
+PART_ENTRIES = 2**22
+"""Atoms and literals of a part, where hinges are learned from part by part: of a GB or two at the worst moment of inference."""
+
 
 class SoftTraining(LearnerRun):
     """The hinges of a soft model over the training examples; `sqlrl.learn.soft.estimator.SoftTraining` says what each part does."""
 
-    def __init__(self, session: Session, soft: SoftProgram, network: HingeNetwork, examples: IntArray) -> None:
+    def __init__(
+        self, session: Session, soft: SoftProgram, network: HingeNetwork | HingeParts, examples: IntArray
+    ) -> None:
         self._soft, self._model, self._examples = soft, soft.model, examples
         self._records = session.records
-        self.network = network
-        self.truth: FloatArray = read_values(session.engine, soft.layout, network.atoms)
+        self._found = network
+        if isinstance(network, HingeParts):
+            order = np.argsort(network.atoms)
+            network.truth[order] = read_values(session.engine, soft.layout, network.atoms[order])
+            self.truth, self.ground = network.truth, network.ground
+        else:
+            self.truth = read_values(session.engine, soft.layout, network.atoms)
+            self.ground = _ground_rules(network)
         self.run = Run(session.records, unit="iteration")
+
+    @property
+    def network(self) -> HingeNetwork:
+        """The hinges of all examples, which learners that need them together are given."""
+        assert not isinstance(self._found, HingeParts), "parts are for learners that ask for them"
+        return self._found
+
+    @property
+    def parts(self) -> HingeParts | None:
+        """The hinges part by part, if they do not fit into memory together."""
+        return self._found if isinstance(self._found, HingeParts) else None
 
     @property
     def names(self) -> Names:
@@ -75,8 +100,7 @@ class SoftTraining(LearnerRun):
 
     def clauses(self, weights: FloatArray) -> pa.Table:
         """Return a row for each rule, with how many of its ground rules have a query atom as its `support`."""
-        support = np.bincount(self.network.rule, self.network.multiplicity, minlength=len(weights)).astype(np.int64)
-        return soft_clauses(self._model, weights).append_column("support", pa.array(support))
+        return soft_clauses(self._model, weights).append_column("support", pa.array(self.ground))
 
     def finish(self, weights: FloatArray, record: TrainingRecord, kept: Sequence[int] | None = None) -> SoftModel:
         """Make the learned model, of all rules or some, and keep it with the run's parameters and iterations, all or nothing."""
@@ -99,6 +123,7 @@ def soft_training(
     limit: int | None,
     observed_bodies: bool = False,
     missing: MissingAtoms = "error",
+    in_parts: bool = False,  # the learner takes hinges part by part where they do not fit into memory together
     written: int
     | None = None,  # so many rules, the first ones, must not reach missing atoms, or open them; by default all
 ) -> Iterator[SoftTraining]:
@@ -120,26 +145,48 @@ def soft_training(
         session.console.progress("learning"),
         session.soft_program(model, training=True, observed_bodies=observed_bodies, opens=opens) as soft,
         session.examples_table(examples) as chosen,
+        ExitStack() as stack,
     ):
         ids = session.ids(chosen)
         extent = Extent(soft.program, chosen, limit, len(ids))
         if missing == "error":
             check_listed(soft, extent, rules=count)
-        network = ground_hinges(soft, extent, learning=True)
+        shelf: Shelf[HingeNetwork] = Shelf(spill_directory(session.engine) if in_parts else None)
+        stack.callback(shelf.close)
+        network = _ground(soft, extent, ids, shelf, in_parts=in_parts)
         if not len(network.atoms):
             raise InputError(
                 f"there are no query atoms to learn from: check {Parameter('examples')}, and that what is to be predicted has labels or a scope"
             )
         # Nothing says what they weigh.
-        idle = np.setdiff1d(np.arange(len(model.rules)), network.rule).tolist()
+        training = SoftTraining(session, soft, network, ids)
+        idle = np.flatnonzero(training.ground == 0).tolist()
         warn_of_rules(
             session,
             [model.rules[i].formula for i in idle if not model.rules[i].hard],
             "no ground rule with a query atom, so that the weight stays 0",
         )
-        training = SoftTraining(session, soft, network, ids)
         with training.run.ending():
             yield training
+
+
+def _ground(
+    soft: SoftProgram, extent: Extent, ids: IntArray, shelf: Shelf[HingeNetwork], *, in_parts: bool
+) -> HingeNetwork | HingeParts:
+    """Return the hinges of all examples, or, where these do not fit into memory together and a learner can do without that, in parts."""
+    try:
+        return ground_hinges(soft, extent, learning=True)
+    except MemoryLimitError:
+        if not in_parts or len(ids) <= 1 or not is_divisible(soft):
+            raise
+    windows = divided_hinges(soft, extent, np.sort(ids), entries=PART_ENTRIES, learning=True)
+    return HingeParts((found.network for _, found in windows), shelf)
+
+
+def _ground_rules(network: HingeNetwork) -> IntArray:
+    """Return how many ground rules of each rule have a query atom, shape (m,)."""
+    found: IntArray = np.bincount(network.rule, network.multiplicity, minlength=len(network.hard)).astype(np.int64)
+    return found
 
 
 def warn_of_rules(session: Session, rules: Iterable[str], fault: str, remedy: str = "") -> None:

@@ -13,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlglot import exp
 
 from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import named
 from sqlrl.errors import GroundingWarning, InputError, Parameter, warn
 from sqlrl.garbage import seldom_sought
 from sqlrl.ground.clauses import (
@@ -45,6 +43,7 @@ from sqlrl.training.provenance import RANKING, TABLE, keep_learned_from
 from sqlrl.training.records import Checkpoint, TrainingRecord
 from sqlrl.training.runs import History, LearnedModel, LearnerRun, Provisional, Run, RunKey
 from sqlrl.training.session import Session
+from sqlrl.training.shelf import spill_directory
 from sqlrl.training.statistics import (
     ClauseCounts,
     Counts,
@@ -223,9 +222,7 @@ class TrainingStream(LearnerRun):
 
     def spill_directory(self) -> Path | None:
         """Return where arrays go that are too large for the memory: where those of DuckDB go; None if nothing is to go to files."""
-        query = exp.select(named(exp.func("current_setting", exp.convert("temp_directory")), "folder"))
-        folder: str = self._records.engine.fetch(query, step="find where to spill").column(0)[0].as_py()
-        return Path(folder) if folder else None
+        return spill_directory(self._records.engine)
 
     # ---- clauses -----------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import pytest
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
+from sqlrl.engine.memory import Memory
 from sqlrl.errors import CatalogError, LoadError
 from sqlrl.logic.mln import parse_mln
 
@@ -253,3 +254,36 @@ def test_a_scope_that_holds_no_number(catalog: Catalog) -> None:
     catalog.load("Q", [("1",)], types=["year"], target=True)
     with pytest.raises(LoadError, match=rf"{said} \(row 2\): correct"):
         catalog.scope("Q", [("1",), ("abc",)])
+
+
+@pytest.mark.parametrize("again", [None, 0, 2_500, 4_999])
+def test_many_rows_are_looked_at_in_slices(again: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = Catalog(connect(":memory:", threads=1))
+    engine, asked = catalog.engine, list[str]()
+    numbers = engine.numbers
+
+    def slices(query: Any, size: int, *, step: str) -> Any:
+        asked.append(step)
+        return numbers(query, size, step=step)
+
+    monkeypatch.setattr(engine, "numbers", slices)
+    monkeypatch.setattr("sqlrl.catalog.encoding.FEW", 10)
+    # An eighth of the memory has a fifth of the hashes, 8 bytes each.
+    engine.memory = Memory(5_000 * 8 * 8 // 5, apart=True)
+    rows = [(f"a{i}", f"b{i % 7}") for i in range(5_000)]
+    if again is None:
+        catalog.load("R", rows, types=["s", "t"])
+        assert len(asked) == 5
+        return
+    rows.append(rows[again])
+    with pytest.raises(LoadError, match=rf"duplicate facts: \(a{again}, b{again % 7}\) occurs 2 times"):
+        catalog.load("R", rows, types=["s", "t"])
+
+
+def test_more_slices_than_reading_is_worth_are_left_to_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = Catalog(connect(":memory:", threads=1))
+    monkeypatch.setattr("sqlrl.catalog.encoding.FEW", 10)
+    monkeypatch.setattr("sqlrl.catalog.encoding.MOST_SLICES", 4)
+    catalog.engine.memory = Memory(5_000 * 8 * 8 // 5, apart=True)
+    monkeypatch.setattr(catalog.engine, "numbers", None)
+    catalog.load("R", [(f"a{i}", f"b{i % 7}") for i in range(5_000)], types=["s", "t"])

@@ -169,6 +169,8 @@ def test_labels_of_windows_are_compared_together(monkeypatch: pytest.MonkeyPatch
     rules = parse_psl("1: Word(D, 'good') -> Liked(D) ^2\n0.5: !Liked(D) ^2", query=["Liked"])
     prediction = db.predict(rules, keep=True)
     assert prediction.network is None
+    # Nothing is kept for each hinge of networks that are let go.
+    assert len(prediction.result.state.duals) == 0
     scores = prediction.evaluate()
     assert scores.mean_absolute_error == pytest.approx(np.abs(prediction.result.y - np.arange(3) / 4).mean())
     observed = [x for (x,) in db.sql("select observed from sqlrl.rule_distance order by clause").fetchall()]

@@ -15,11 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlrl
-from sqlrl.errors import GroundingLimitError, InfeasibleError
+from sqlrl.engine.memory import Memory
+from sqlrl.errors import GroundingLimitError, InfeasibleError, MemoryLimitError
 from sqlrl.ground import grounding
+from sqlrl.ground import windows as windows_module
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import IntArray, Network
-from sqlrl.ground.program import Extent
+from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import divided
 from sqlrl.report import PlainConsole
 from tests.effort import draws
@@ -250,3 +252,69 @@ def test_a_limit_of_ground_clauses_divides_examples(monkeypatch: pytest.MonkeyPa
     assert found.objective == whole.objective
     with pytest.raises(GroundingLimitError, match="81 groundings"):
         db.predict(rules, limit=80)
+
+
+def test_all_examples_together_that_would_not_fit_are_predicted_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = sqlrl.connect(progress=False)
+    pairs = [(f"e{e}", f"x{i}", f"x{(i + k) % 60}") for e in range(12) for i in range(60) for k in range(1, 40)]
+    db.load("Near", pairs, types=["town", "person", "person"], example="town")
+    rules = (
+        "Near(town, person, person)\nGood(town, person)\n-1 Good(t, x)\n0.1 Near(t, x, y) ^ Good(t, x) => Good(t, y)"
+    )
+    asked = sqlrl.parse_mln(rules, query=["Good"])
+    together = db.predict(asked)
+    assert "cutting plane" in str(together.result.report)
+    assert together.network is not None
+    # The rounds hold next to nothing; what they might hold is what half of the first world's violations take.
+    monkeypatch.setattr("sqlrl.database.predictions.most_entries", lambda program: -1)
+    small(monkeypatch, 10_000)
+    apart = db.predict(asked)
+    assert apart.network is None
+    assert apart.objective == pytest.approx(together.objective, abs=1e-9)
+    assert (apart.result.world == together.result.world).all()
+
+
+def test_a_network_in_one_piece_beyond_the_memory_limit_is_refused_before_it_is_ground(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    db = sqlrl.connect(progress=False)
+    db.load(
+        "Near", [(f"x{i}", f"x{(i + k) % 200}") for i in range(200) for k in range(1, 60)], types=["person", "person"]
+    )
+    asked = sqlrl.parse_mln("Near(person, person)\nGood(person)\n1 Near(x, y) ^ Good(x) => Good(y)", query=["Good"])
+    db.advanced.engine.memory = Memory(1_000_000, apart=True)
+    monkeypatch.setattr("sqlrl.ground.pipeline.Pipeline.rows", None)
+    with pytest.raises(MemoryLimitError, match=r"has 11,800 ground clauses .*would take about .*memory_limit="):
+        db.predict(asked, method="full")
+
+
+def test_one_example_beyond_what_windows_take_is_predicted_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[int | None] = []
+    leave = windows_module.leave_to_window
+
+    def watched(program: Program, entries: int | None, examples: int) -> None:
+        left.append(entries)
+        leave(program, entries, examples)
+
+    monkeypatch.setattr(windows_module, "leave_to_window", watched)
+    db, rules = database([["W1"], ["W2"], ["W1", "W2", "W3", "W4"] * 8, ["W1"]]), model([(RULES[2], 0.5)])
+    whole = db.predict(rules, prepared=False)
+    small(monkeypatch, 8)
+    found = db.predict(rules, prepared=False)
+    assert found.network is None
+    assert found.objective == pytest.approx(whole.objective, abs=1e-9)
+    # Examples beyond four times what windows may take are ground with all the memory that there is, and no other.
+    assert left.count(None) < len(left) - 1
+    assert None in left[1:]
+
+
+def test_a_first_window_has_few_facts_whatever_atoms_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    db, rules = database([["W1", "W2"]] * 40), model([(RULES[1], 0.5)])
+    sizes: list[int] = []
+    for facts in (10**6, 20):
+        monkeypatch.setattr(windows_module, "FIRST_FACTS", facts)
+        with db.advanced.program(rules) as program:
+            program.expand()
+            ids = np.arange(program.layout.example_count)
+            sizes.append(len(next(iter(divided(Extent(program), ids, entries=10_000)))[0]))
+    assert sizes[0] > 4 * sizes[1]

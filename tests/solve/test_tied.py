@@ -17,7 +17,6 @@ from sqlrl.ground.tied import tied_rows
 from sqlrl.learn.batch.joint import TiedPart
 from sqlrl.learn.batch.labelled import label_part, observations
 from sqlrl.learn.batch.problem import TrainingProblem, support_table
-from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.solve.counts import counts, delta_counts, score, violated_rows
 from sqlrl.solve.marginal import marginals
 from sqlrl.solve.mpe import compile_program, mpe
@@ -25,6 +24,7 @@ from sqlrl.solve.result import MPEResult
 from sqlrl.solve.sample_networks import network as sample_network
 from sqlrl.solve.sampling.belief import MarginalResult
 from sqlrl.training.labels import Names
+from sqlrl.training.shelf import Shelf
 from tests.effort import draws
 from tests.solve.tied import tied_networks
 

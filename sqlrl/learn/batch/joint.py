@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,7 @@ from sqlrl.learn.batch.choice_design import Choices
 from sqlrl.learn.batch.problem import equal_columns
 from sqlrl.solve.forest_sums import ForestPartition
 from sqlrl.solve.log_linear import LogLinear, LogLinearPartition
+from sqlrl.training.shelf import Held
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,18 +126,11 @@ class TiedPart(LabelledPart):
         return np.concatenate([atoms, len(self.atom) + np.arange(entries)])
 
 
-class Held(Protocol):
-    """Where a part is: in memory, or on disk."""
-
-    def part(self) -> LabelledPart:
-        """Return it."""
-
-
 @dataclass(frozen=True, eq=False)
 class JointLikelihood:
     """The log-likelihood of the labels of all parts, a sum over o components and choices, for the weights of k clauses."""
 
-    held: Sequence[Held]
+    held: Sequence[Held[LabelledPart]]
     which: Sequence[BoolArray]  # of each part, which of its components and choices are summed
     example: IntArray  # shape (o,)
     label: IntArray  # shape (o,): the kind of label, see `Part` and `Choices`
@@ -265,7 +259,7 @@ class JointLikelihood:
         return replace(self, column=self.column[which], scale=self.scale[which] * scale)
 
 
-def joint(held: Sequence[Held], clauses: int) -> JointLikelihood:
+def joint(held: Sequence[Held[LabelledPart]], clauses: int) -> JointLikelihood:
     """Sum over all components and choices of parts, of which the last knows all m clauses."""
     which, example, label = [], [], []
     for each in held:

@@ -16,7 +16,6 @@ from sqlrl.learn.batch.conditionals import NOTHING, conditionals, joined_atoms
 from sqlrl.learn.batch.feasible import feasible_part
 from sqlrl.learn.batch.joint import JointLikelihood, LabelledPart, joint, joint_part
 from sqlrl.learn.batch.problem import TrainingProblem, raise_conflict
-from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.learn.batch.tied_labels import tied_part
 from sqlrl.learn.batch.validation import AtomGroups
 from sqlrl.learn.steps import describer
@@ -25,6 +24,7 @@ from sqlrl.solve.log_linear import LogLinear, log_linear, reach
 from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.structure import variables_of
 from sqlrl.training.labels import Names, hamming_loss, infeasible_truth
+from sqlrl.training.shelf import Shelf
 from sqlrl.wording import counted
 
 Wide = Literal["error", "pseudo-likelihood", "composite-likelihood"]
@@ -168,7 +168,7 @@ class Labelled:
         return replace(self, start=start)
 
 
-def observations(shelf: Shelf, clauses: int) -> Choices | JointLikelihood:
+def observations(shelf: Shelf[LabelledPart], clauses: int) -> Choices | JointLikelihood:
     """Return the likelihood of all labels on a shelf for `clauses` clauses, all that the last part knows."""
     held = list(shelf)
     # Where elimination is needed nowhere, the closed form serves, as long as it stays in memory.

@@ -13,6 +13,7 @@ from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.learn.batch.estimator import NO_ATOMS, NONE_LEFT, BatchCommon, BatchEstimator, names_of
+from sqlrl.learn.batch.joint import LabelledPart
 from sqlrl.learn.batch.labelled import (
     Labelled,
     LikelihoodReach,
@@ -24,7 +25,6 @@ from sqlrl.learn.batch.labelled import (
 )
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design, running_away
 from sqlrl.learn.batch.problem import Support
-from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.learn.batch.validation import (
     STRENGTH_SCHEMA,
     VALIDATION,
@@ -39,6 +39,7 @@ from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, listed, severa
 from sqlrl.training.labels import InfeasibleTruth, no_infeasible_truth
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.records import TUNING_SCHEMA, Iteration, Report
+from sqlrl.training.shelf import Shelf
 from sqlrl.training.stream import TrainingStream
 from sqlrl.wording import counted
 
@@ -180,7 +181,7 @@ class Likelihood(BatchEstimator[Labelled]):
         self._validation: Validation | None = None
         self._given: object = None
         self._model: Model | None = None
-        self._shelf = Shelf(None)
+        self._shelf: Shelf[LabelledPart] = Shelf(None)
 
     def fit(
         self,

@@ -10,8 +10,8 @@ from typing import Self
 import numpy as np
 from scipy import sparse, special
 
+from sqlrl.ground.atom_kinds import AtomKinds
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.ground.partitions import Partition
 from sqlrl.learn.batch.choice_design import weighted_squares
 from sqlrl.learn.batch.problem import equal_columns
 
@@ -93,7 +93,7 @@ class AtomRows:
 
 
 def atom_rows(
-    partitions: Mapping[str, Partition],
+    partitions: Mapping[str, AtomKinds],
     sign: IntArray,  # shape (m,), as `hard` and `fixed`
     hard: BoolArray,
     fixed: FloatArray,  # NaN for weights to be learned
@@ -123,7 +123,7 @@ def atom_rows(
         offset.append(known[kept])
         truth.append(partition.truth[kept])
         share = number_of[kept]
-        weight.append(share / max(partition.domain.count, 1) if averaged else share)
+        weight.append(share / max(partition.total, 1) if averaged else share)
         predicate.append(np.full(len(kept), number, dtype=np.int64))
         atoms.append(partition.count[kept])
     if not features:

@@ -370,17 +370,17 @@ def _predicates(
     truth, false = ([int(p.count[p.truth == value].sum()) for p in found] for value in (True, False))
     looked = false if drawn is None else [number for _, number in drawn]
     # Where rows count as shares of a predicate their sum is the mean.
-    shared = [1 if rows.averaged else max(p.domain.count, 1) for p in found]
+    shared = [1 if rows.averaged else max(p.total, 1) for p in found]
     mean = np.bincount(rows.predicate, rows.log_likelihood(weights), minlength=len(found)) / np.array(shared)
     error = [
         mean_error(_width(whole.log_probability(weights), whole, i, false[i]), looked[i], false[i])
-        * (false[i] / max(p.domain.count, 1))
+        * (false[i] / max(p.total, 1))
         for i, p in enumerate(found)
     ]
     return pa.table(
         {
             "predicate": pa.array(list(training.partitions), pa.string()),
-            "atoms": pa.array([p.domain.count for p in found], pa.int64()),
+            "atoms": pa.array([p.total for p in found], pa.int64()),
             "true": pa.array(truth, pa.int64()),
             "rows": pa.array([int((p.count > 0).sum()) for p in found], pa.int64()),
             "sampled": pa.array(looked, pa.int64()),

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from sqlrl.ground.atom_kinds import AtomKinds
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.ground.partitions import Partition
 
 CONFIDENCE = 0.95
 """With this probability a mean is within its bound."""
@@ -16,11 +16,11 @@ LARGEST = 10**9
 """From so many atoms on they are numbered and drawn one by one."""
 
 
-def sample_rows(partition: Partition, most: int, random: np.random.Generator) -> tuple[FloatArray, int]:
+def sample_rows(kinds: AtomKinds, most: int, random: np.random.Generator) -> tuple[FloatArray, int]:
     """Draw at most `most` false atoms without replacement; return how many atoms each row counts as, and how many were drawn."""
-    weights = partition.count.astype(np.float64)
-    false = np.flatnonzero(~partition.truth)
-    sizes = partition.count[false]
+    weights = kinds.count.astype(np.float64)
+    false = np.flatnonzero(~kinds.truth)
+    sizes = kinds.count[false]
     total = int(sizes.sum())
     if total <= most:
         return weights, total

@@ -59,6 +59,8 @@ class SoftEstimator(Fitted):
     learned: ClassVar[tuple[str, ...]] = ("iterations_", "result_", "interrupted_")
     remedy: ClassVar[str] = "allow more, or a larger tolerance"
     """What to change where learning ends before it has converged."""
+    in_parts: ClassVar[bool] = False
+    """Whether hinges that do not fit into memory together are learned from part by part."""
 
     def fit(
         self,
@@ -148,7 +150,9 @@ class SoftEstimator(Fitted):
         check_missing(missing)
         recorded = {**self.recorded(), **({"start": True} if start else {}), **recorded_missing(missing)}
         begun_at = time.perf_counter()
-        with db.advanced.learning.soft_training(model, examples=examples, limit=limit, missing=missing) as training:
+        with db.advanced.learning.soft_training(
+            model, examples=examples, limit=limit, missing=missing, in_parts=self.in_parts
+        ) as training:
             fit = IterationFit(training, type(self).__name__, recorded, 0, options, since=begun_at)
             fit.lap("grounding")
             begun = training.weights() if start else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, Protocol
@@ -11,10 +12,10 @@ import numpy as np
 from sqlrl.deprecated import takes_old_parameters
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.hinge_network import HingeNetwork
-from sqlrl.ground.network import FloatArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.parameters import Option, Whole
 from sqlrl.learn.settings import Averaged
-from sqlrl.learn.soft.atom_hinges import check_truth
+from sqlrl.learn.soft.atom_hinges import Unlabelled, check_truth
 from sqlrl.learn.soft.estimator import SoftEstimator
 from sqlrl.learn.soft.settings import (
     OnUnlabelled,
@@ -31,6 +32,7 @@ from sqlrl.learn.soft.settings import (
     step_rates,
 )
 from sqlrl.solve.hinge.inference import map_state
+from sqlrl.training.hinge_parts import LabelledHinges
 from sqlrl.training.labels import Names
 from sqlrl.training.records import Iteration, Report
 from sqlrl.training.soft import SoftTraining
@@ -103,6 +105,8 @@ class SoftMapLikelihood(SoftEstimator):
         "learning_rate on held-out data, or take soft-pseudo-likelihood, which has an optimum"
     )
 
+    in_parts: ClassVar[bool] = True
+
     learning_rate: Rate = 0.2
     max_iterations: Iterations = 25
     per_rule: PerRule = True
@@ -117,15 +121,8 @@ class SoftMapLikelihood(SoftEstimator):
     def _learned(
         self, training: SoftTraining, start: FloatArray | None, report: Report, after: Iteration | None
     ) -> SoftWeights:
-        return self.learn(
-            training.network,
-            training.truth,
-            most_probable,
-            names=training.names,
-            start=start,
-            report=report,
-            after=after,
-        )
+        parts = training.parts or [LabelledHinges(training.network, training.truth)]
+        return self._steps(parts, most_probable, training.names, start, report, after)
 
     def _weights_after(self, iteration: Iteration) -> FloatArray:
         state = saved(iteration)
@@ -170,13 +167,23 @@ class SoftMapLikelihood(SoftEstimator):
         NumericError
             Inference returned what is no state.
         """
-        weights = starting(network, start, 1.0)
+        return self._steps([LabelledHinges(network, truth)], solve, names or Names(), start, report, after)
+
+    def _steps(
+        self,
+        parts: Iterable[LabelledHinges],
+        solve: Inference,
+        names: Names,
+        start: FloatArray | None,
+        report: Report | None,
+        after: Iteration | None,
+    ) -> SoftWeights:
+        """Take the steps over parts that share no atom; each is looked at once in a step."""
         l2, l1 = l2_and_l1(self)
-        known = check_truth(network, truth, names or Names(), self.unlabelled)
-        observed = network.incompatibility(known)
-        m = len(network.hard)
-        ground = np.bincount(network.rule, network.multiplicity, minlength=m)
-        soft = ~network.hard & (ground > 0)
+        labels = _labels(parts, names, self.unlabelled)
+        observed, ground, hard, m = labels.observed, labels.ground, labels.hard, len(labels.hard)
+        weights = starting(hard, start, 1.0)
+        soft = ~hard & (ground > 0)
         weights = np.where(soft, weights, 0.0)
         rate = step_rates(self.learning_rate, ground, per_rule=self.per_rule)
         total, gradient, state, done, length, settled = np.zeros(m), np.zeros(m), None, 0, 0.0, False
@@ -185,8 +192,8 @@ class SoftMapLikelihood(SoftEstimator):
             weights, total, gradient, state = (going[name] for name in ("weight", "total", "gradient", "truth"))
             done = after.iteration
         for iteration in range(done + 1, self.max_iterations + 1):
-            state = _checked(solve(network, weights, state), network)
-            difference = network.incompatibility(state) - observed
+            state, found = _states(parts, weights, state, solve)
+            difference = found - observed
             gradient = np.where(soft, difference - l2 * weights - l1, 0.0)
             moved = np.maximum(weights + rate * gradient, 0.0)
             violated, length = projected(weights, gradient), float(np.linalg.norm(moved - weights))
@@ -203,8 +210,49 @@ class SoftMapLikelihood(SoftEstimator):
                     )
                 )
         found = total / self.max_iterations if self.average else weights
-        labelled = int(np.count_nonzero(~np.isnan(truth)))
-        return SoftWeights(found, gradient, float("nan"), self.max_iterations, settled, labelled, step=length)
+        return SoftWeights(found, gradient, float("nan"), self.max_iterations, settled, labels.number, step=length)
+
+
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """What labels say of m rules."""
+
+    observed: FloatArray  # shape (m,): distances at the labels
+    ground: IntArray  # shape (m,): ground rules that atoms are in
+    hard: BoolArray
+    number: int  # how many labels there are
+
+
+def _labels(parts: Iterable[LabelledHinges], names: Names, unlabelled: Unlabelled) -> _Labels:
+    """Add up what labels say in all parts; refuse what cannot be learned from."""
+    found: _Labels | None = None
+    for part in parts:
+        network, number = part.network, int(np.count_nonzero(~np.isnan(part.truth)))
+        known = check_truth(network, part.truth, names, unlabelled)
+        here = np.bincount(network.rule, network.multiplicity, minlength=len(network.hard)).astype(np.int64)
+        observed = network.incompatibility(known)
+        if found is not None:
+            observed, here, number = found.observed + observed, found.ground + here, found.number + number
+        found = _Labels(observed, here, network.hard, number)
+    assert found is not None, "there is at least one part"
+    return found
+
+
+def _states(
+    parts: Iterable[LabelledHinges], weights: FloatArray, warm: FloatArray | None, solve: Inference
+) -> tuple[FloatArray, FloatArray]:
+    """Return the most probable state of all parts, one after the other, and the distances of each rule there."""
+    states: list[FloatArray] = []
+    distances, begin = np.zeros(len(weights)), 0
+    for part in parts:
+        size = len(part.network.atoms)
+        state = _checked(
+            solve(part.network, weights, None if warm is None else warm[begin : begin + size]), part.network
+        )
+        distances += part.network.incompatibility(state)
+        states.append(state)
+        begin += size
+    return np.concatenate(states), distances
 
 
 def _checked(state: FloatArray, network: HingeNetwork) -> FloatArray:

@@ -142,7 +142,7 @@ class SoftPiecewiseLikelihood(SoftEstimator):
         UnboundedWeightError
             There is no penalty, and labels never violate a rule.
         """
-        begun = starting(network, start, 0.0)
+        begun = starting(network.hard, start, 0.0)
         hinges = atom_hinges(network, truth, names=names, unlabelled=self.unlabelled, piecewise=True)
         return self.learn_hinges(hinges, names=names, start=begun, report=report, after=after)
 

@@ -167,7 +167,7 @@ class SoftPseudoLikelihood(SoftEstimator):
         UnboundedWeightError
             There is no penalty, and labels never violate a rule.
         """
-        begun = starting(network, start, 0.0)
+        begun = starting(network.hard, start, 0.0)
         if not any(l2_and_l1(self)):
             pieces = atom_hinges(network, truth, names=names, unlabelled=self.unlabelled, piecewise=True)
             gains = densities(pieces, np.zeros(len(begun))).expected > pieces.observed

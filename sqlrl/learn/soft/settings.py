@@ -11,7 +11,6 @@ import numpy as np
 
 from sqlrl import markup
 from sqlrl.errors import InputError, Parameter, Phrase, UnboundedWeightError
-from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_parameters, listed, several
 from sqlrl.learn.soft.atom_hinges import AtomHinges
@@ -107,21 +106,21 @@ def saved(after: Iteration) -> Mapping[str, FloatArray]:
     return after.state()
 
 
-def starting(network: HingeNetwork, start: FloatArray | None, default: float) -> FloatArray:
+def starting(hard: BoolArray, start: FloatArray | None, default: float) -> FloatArray:
     """Return the weights to start from, 0 for hard rules; refuse those that no soft model has."""
     if start is None:
-        return np.where(network.hard, 0.0, default)
-    if start.shape != network.hard.shape:
+        return np.where(hard, 0.0, default)
+    if start.shape != hard.shape:
         raise InputError(
-            f"there are {start.shape} weights to start from for {counted(len(network.hard), 'rule')}: give one for each"
+            f"there are {start.shape} weights to start from for {counted(len(hard), 'rule')}: give one for each"
         )
-    wrong = np.flatnonzero(~network.hard & ~((start >= 0) & np.isfinite(start)))
+    wrong = np.flatnonzero(~hard & ~((start >= 0) & np.isfinite(start)))
     if len(wrong):
         raise InputError(
             f"the weight of rule {wrong[0]} to start from is {start[wrong[0]]:g}: give a finite number of at least 0, or {Phrase('None')} for those of the "
             "learner"
         )
-    return np.where(network.hard, 0.0, start)
+    return np.where(hard, 0.0, start)
 
 
 def step_rates(rate: float, ground: IntArray | FloatArray, *, per_rule: bool) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal, get_args
 
@@ -111,7 +111,7 @@ class HingeState:
     """A state from which a search can go on, also under other weights."""
 
     y: FloatArray  # shape (n,): truth values, between 0 and 1
-    # Shape (h,): a slope of each hinge's cost; 0 of hinges of atoms that no other atom is connected with.
+    # Shape (h,): a slope of each hinge's cost; 0 of hinges of atoms that no other atom is connected with. None are kept of a network that is let go.
     duals: FloatArray
     penalty: FloatArray  # shape (n,): the penalty (or primal weight) that was last used for the component of each atom
     _repr_html_ = markup.field_table
@@ -185,6 +185,11 @@ class HingeResult:
         if self.untouched:
             lines.append(("untouched", f"{counted(self.untouched, 'atom')} in no hinge that counts, left at 0"))
         return "\n".join(f"{name:<12}{value}" for name, value in lines)
+
+
+def without_duals(found: HingeResult) -> HingeResult:
+    """Return the result of a network that is let go, of whose hinges nothing is kept."""
+    return replace(found, state=HingeState(found.state.y, np.zeros(0), found.state.penalty))
 
 
 def joined(results: Sequence[HingeResult], order: IntArray) -> HingeResult:

@@ -25,11 +25,11 @@ from sqlrl.learn.batch.joint import JointLikelihood
 from sqlrl.learn.batch.labelled import label_part, observations, with_loss
 from sqlrl.learn.batch.penalised import fit_weights, make_design
 from sqlrl.learn.batch.problem import TrainingProblem
-from sqlrl.learn.batch.shelf import InMemory, OnDisk, Shelf
 from sqlrl.solve.conflict import ConflictingClausesError
 from sqlrl.solve.log_linear import log_linear, reach
 from sqlrl.solve.sample_networks import chains, network
 from sqlrl.training.labels import Names
+from sqlrl.training.shelf import InMemory, OnDisk, Shelf
 from tests.effort import draws
 from tests.learn.batch.enumerated import COUPLED, LABELS, counts_of, fixed_of, training
 from tests.solve import networks

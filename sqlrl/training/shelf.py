@@ -1,4 +1,4 @@
-"""Parts of a likelihood, kept in memory as long as they are small together, and in files beyond that."""
+"""Parts of what is learned from, kept in memory as long as they are small together, and in files beyond that."""
 
 from __future__ import annotations
 
@@ -8,52 +8,73 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sqlglot import exp
 
+from sqlrl.engine.base import QueryEngine
+from sqlrl.engine.nodes import named
 from sqlrl.errors import InputError, Parameter, Written
-from sqlrl.learn.batch.joint import Held, LabelledPart
 from sqlrl.wording import in_bytes
 
 KEPT = 2**28
 """Bytes of parts that are kept in memory together."""
 
+Part = TypeVar("Part")
+Shown_co = TypeVar("Shown_co", covariant=True)
+
+
+class Held(Protocol[Shown_co]):
+    """A part that is kept somewhere."""
+
+    def part(self) -> Shown_co:
+        """Return it, read anew if it is not in memory."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
-class InMemory:
+class InMemory(Generic[Part]):
     """A part in memory."""
 
-    value: LabelledPart
+    value: Part
 
-    def part(self) -> LabelledPart:
+    def part(self) -> Part:
         """Return it."""
         return self.value
 
 
 @dataclass(frozen=True, eq=False)
-class OnDisk:
+class OnDisk(Generic[Part]):
     """A part whose arrays are in a file, one after the other; `sizes` are theirs in bytes, `frame` says how they go together."""
 
     path: Path
     sizes: Sequence[int]
     frame: bytes
 
-    def part(self) -> LabelledPart:
+    def part(self) -> Part:
         """Read it."""
         with self.path.open("rb") as file:
             arrays = [np.fromfile(file, dtype=np.uint8, count=size) for size in self.sizes]
         # The frame has never left this process.
-        found: LabelledPart = pickle.loads(self.frame, buffers=arrays)  # noqa: S301
+        found: Part = pickle.loads(self.frame, buffers=arrays)  # noqa: S301
         return found
 
 
-class Shelf:
+def spill_directory(engine: QueryEngine) -> Path | None:
+    """Return where arrays go that are too large for the memory: where those of DuckDB go; None if nothing is to go to files."""
+    query = exp.select(named(exp.func("current_setting", exp.convert("temp_directory")), "folder"))
+    folder: str = engine.fetch(query, step="find where to spill").column(0)[0].as_py()
+    return Path(folder) if folder else None
+
+
+class Shelf(Generic[Part]):
     """Holds parts in memory up to `most` bytes, then in files in `folder` (None: never) that are removed when it is closed."""
 
     def __init__(self, folder: Path | None, most: int = KEPT) -> None:
         self._folder, self._most, self._size = folder, most, 0
-        self._held: list[Held] = []
+        self._held: list[Held[Part]] = []
         self._open = ExitStack()
         self._room: Path | None = None
 
@@ -69,7 +90,7 @@ class Shelf:
     def __len__(self) -> int:
         return len(self._held)
 
-    def __iter__(self) -> Iterator[Held]:
+    def __iter__(self) -> Iterator[Held[Part]]:
         return iter(self._held)
 
     @property
@@ -77,7 +98,7 @@ class Shelf:
         """Whether no part is in a file."""
         return self._room is None
 
-    def put(self, part: LabelledPart) -> None:
+    def put(self, part: Part) -> None:
         """Keep a part, after all others."""
         buffers: list[pickle.PickleBuffer] = []
         frame = pickle.dumps(part, protocol=5, buffer_callback=buffers.append)
@@ -88,7 +109,7 @@ class Shelf:
         else:
             self._held.append(self._written(frame, arrays))
 
-    def _written(self, frame: bytes, arrays: Sequence[npt.NDArray[np.uint8]]) -> OnDisk:
+    def _written(self, frame: bytes, arrays: Sequence[npt.NDArray[np.uint8]]) -> OnDisk[Part]:
         assert self._folder is not None
         try:
             if self._room is None:
