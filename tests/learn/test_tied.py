@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sqlrl.errors import InfeasibleError
+from sqlrl.errors import InfeasibleError, InputError
 from sqlrl.ground.network import Network, TiedRows
 from sqlrl.ground.windows import Window
 from sqlrl.learn import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
@@ -143,3 +143,14 @@ def test_windows_of_forests_list_no_rows() -> None:
 
     check()
     assert seen
+
+
+@settings(max_examples=draws(20), deadline=None, suppress_health_check=list(HealthCheck))
+@given(tied_networks(), st.integers(0, 99))
+def test_tables_that_join_two_examples_are_refused(network: Network, seed: int) -> None:
+    if not network.rows.tied:
+        return
+    table = network.rows.tied[0]
+    parted = replace(network, example=np.where(network.block == table.right[seed % len(table.right)], 1, 0))
+    with pytest.raises(InputError, match="takes one example at a time"):
+        cut(parted, np.arange(2))
