@@ -28,6 +28,12 @@ class AtomKinds:
     negative: Matrix
     positive: Matrix
 
+    @property
+    def entries(self) -> int:
+        """How many counts are held of all rows and clauses."""
+        matrices = (self.negative, self.positive)
+        return sum(int(x.size if isinstance(x, np.ndarray) else x.nnz) for x in matrices)
+
     @staticmethod
     def of(partition: Partition) -> AtomKinds:
         """Return the kinds of a partition, without what is needed to refine it."""
@@ -49,6 +55,11 @@ class Folded:
         # Those of as many rows are put together, so that each row is sorted a logarithmic number of times, and few rows are there twice.
         while len(self._parts) > 1 and len(self._parts[-2].count) <= 2 * len(self._parts[-1].count):
             self._parts[-2:] = [folded(self._parts[-2:])]
+
+    @property
+    def entries(self) -> int:
+        """How many counts are held so far."""
+        return sum(part.entries for part in self._parts)
 
     def kinds(self) -> AtomKinds:
         """Return the kinds of all atoms so far, of at least one set."""

@@ -25,6 +25,7 @@ from sqlrl.ground.blankets import (
     shape_clauses,
 )
 from sqlrl.ground.counts import check_counts, groundings, rule_place, true_counts, violated
+from sqlrl.ground.memory import refusal
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.ground.partitions import Partition
 from sqlrl.ground.program import Extent, Program
@@ -45,6 +46,9 @@ from sqlrl.training.stream import ExampleStream
 from sqlrl.wording import counted
 
 REMEDY = "write the rule as clauses, or learn its weight with another learner"
+
+KIND_BYTES = 100
+"""What a count of a kind of atoms takes at the worst moment of learning: 90 measured of three million kinds and four clauses."""
 
 WINDOW_ROWS = 2**23
 """So many facts and atoms are counted at a time where examples are independent: SQL and arrays take about a GB for them."""
@@ -237,8 +241,18 @@ def _atoms(program: Program, names: list[str], ids: IntArray, chosen: TableName,
                     found[name].add(kinds)
             statements += parts.statements
             stage.advance(1)
+            if part:
+                _check_kinds(program, found)
     priors = np.concatenate([[0.0], odds]) if len(odds) else odds
     return GroupedAtoms({name: each.kinds() for name, each in found.items()}, len(blocks), priors, statements)
+
+
+def _check_kinds(program: Program, found: Mapping[str, Folded]) -> None:
+    """Refuse kinds of atoms, so many that they do not fit into memory."""
+    size = KIND_BYTES * sum(each.entries for each in found.values())
+    if size > program.engine.memory.arrays:
+        raise refusal(program, sum(program.layout.predicates[name].atom_count for name in found), size)
+    program.engine.leave(size)
 
 
 def example_windows(layout: Layout, ids: IntArray, *, apart: bool) -> list[IntArray]:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlrl
+from sqlrl.engine.memory import Memory
 from sqlrl.errors import InputError, MemoryLimitError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.training import blankets, soft
@@ -103,6 +104,15 @@ def test_windows_are_as_many_as_there_must_be(monkeypatch: pytest.MonkeyPatch) -
     assert sqlrl.PseudoLikelihood(discriminative=True).fit(db, model).n_statements_ == 5
 
 
+def test_kinds_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = database([(t, x, (x + 1) % 4) for t in range(5) for x in range(4)], 3, soft_evidence=False)
+    model = sqlrl.parse_mln(DECLARED + "\n".join(APART[:3]), query=["Happy"])
+    monkeypatch.setattr(blankets, "WINDOW_ROWS", 1)
+    db.advanced.engine.memory = Memory(1_000, apart=True)
+    with pytest.raises(MemoryLimitError, match=r"^\d+ query atoms would take about .*, more than the "):
+        sqlrl.PseudoLikelihood(discriminative=True).fit(db, model)
+
+
 # ---- hinges in parts -----------------------------------------------------------------------------------
 
 SOFT = """
@@ -165,7 +175,7 @@ def test_parts_are_stepped_along_as_the_whole(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize("learner", [sqlrl.SoftPseudoLikelihood(), sqlrl.SoftPiecewiseLikelihood()])
 def test_learners_that_need_all_hinges_refuse_before_the_work(learner: object) -> None:
     db = friends()
-    db.advanced.engine.memory = type(db.advanced.engine.memory)(400, apart=True)
+    db.advanced.engine.memory = Memory(400, apart=True)
     with pytest.raises(MemoryLimitError, match=r"query atoms would take about .*memory_limit="):
         learner.fit(db, sqlrl.parse_psl(SOFT))  # type: ignore[attr-defined]
 
