@@ -14,6 +14,7 @@ import time
 import numpy as np
 from rounds import in_turns, publish, read_options, spread
 
+from sqlrl.learn.batch.joint import LabelledPart
 from sqlrl.learn.batch.labelled import label_part, observations
 from sqlrl.learn.batch.problem import TrainingProblem
 from sqlrl.solve.elimination import sum_product
@@ -34,7 +35,7 @@ def measure(count: int, seed: int) -> dict[str, object]:
     positions = len(made.atoms) // STATES
     truth[np.arange(positions) * STATES + draw.integers(0, STATES, positions)] = True
     weights = draw.normal(size=len(made.clauses))
-    shelf = Shelf(None)
+    shelf: Shelf[LabelledPart] = Shelf(None)
     start = time.perf_counter()
     shelf.put(label_part(TrainingProblem(made, truth, Names()), "error", seed=0)[0])
     labels = observations(shelf, len(made.clauses))

@@ -98,7 +98,8 @@ def crfsuite_tagger(cites: Bibliography, words: Words, learned: list[str], work:
 
 def worlds(atoms: pa.Table) -> list[dict[str, object]]:
     """Return the true atoms in an order of their own."""
-    return atoms.sort_by([(name, "ascending") for name in atoms.column_names]).to_pylist()
+    rows: list[dict[str, object]] = atoms.sort_by([(name, "ascending") for name in atoms.column_names]).to_pylist()
+    return rows
 
 
 def main() -> None:
