@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -42,19 +43,26 @@ def database(pairs: list[tuple[int, int, int]], seed: int, *, soft_evidence: boo
     near = sorted({(f"t{t}", f"p{x}", f"p{y}") for t, x, y in pairs})
     people = sorted({(t, x) for t, *two in near for x in two})
     db.load("Near", near, types=["town", "person", "person"], example="town")
-    for name, share, known in (("Rich", 0.5, False), ("Happy", 0.6, False), ("Lucky", 0.3, True)):
+    for name, share in (("Rich", 0.5), ("Lucky", 0.3)):
         some = [p for p in people if random.random() < share] or people[:1]
-        target = name == "Happy"
-        db.load(name, some, types=["town", "person"], target=target, given=known)
+        db.load(name, some, types=["town", "person"])
+    happy = [p for p in people if random.random() < 0.6] or people[:1]
+    db.load("Happy", happy, types=["town", "person"], target=True)
+    known = [(*p, random.random() < 0.5) for p in people if p not in happy and random.random() < 0.3]
+    if known:
+        db.load("Happy", known, types=["town", "person"], truth=2, given=True)
     db.load("Odd", [(f"p{i}",) for i in range(0, 5, 2)], types=["person"])
     if soft_evidence:
-        rows = [(*p, 0.2 + 0.6 * random.random()) for p in people[::2]]
+        rows = [(*p, 0.2 + 0.6 * random.random()) for p in people if p not in {x[:2] for x in known}]
         db.load("Happy", rows, types=["town", "person"], probability=2)
     return db
 
 
 def learned(db: sqlrl.Database, model: sqlrl.Model, examples: list[str] | None, **options: object) -> list[object]:
-    fit = sqlrl.PseudoLikelihood(**options).fit(db, model, examples=examples)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        # Some rules have no ground clause in some data.
+        warnings.simplefilter("ignore")
+        fit = sqlrl.PseudoLikelihood(**options).fit(db, model, examples=examples)  # type: ignore[arg-type]
     counts = db.sql(
         f"select clause, groundings, n_observed from sqlrl.clause_statistics where run = {fit.run_} order by clause"
     ).fetchall()
@@ -76,8 +84,8 @@ def test_windows_learn_the_same_bytes(
 ) -> None:
     if any("Odd" in rule for rule in rules):
         discriminative = True  # else atoms count that no example has
-    model = sqlrl.parse_mln(DECLARED + "\n".join(rules), query=["Happy"] if discriminative else None)
-    db = database(pairs, seed, soft_evidence=False)
+    model = sqlrl.parse_mln(DECLARED + "\n".join(rules))
+    db = database(pairs, seed, soft_evidence=seed % 2 == 0)
     towns = sorted({f"t{t}" for t, *_ in pairs})
     examples = towns[::2] if some else None
     whole = learned(db, model, examples, discriminative=discriminative)
@@ -88,7 +96,7 @@ def test_windows_learn_the_same_bytes(
 
 @pytest.mark.parametrize("rule", OF_SEVERAL)
 def test_clauses_of_several_examples_are_counted_at_once(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = sqlrl.parse_mln(DECLARED + f"Happy(t, x)\n{rule}", query=["Happy"])
+    model = sqlrl.parse_mln(DECLARED + f"Happy(t, x)\n{rule}")
     db = database([(t, x, (x + 1) % 4) for t in range(5) for x in range(4)], 3, soft_evidence=False)
     whole = learned(db, model, None, discriminative=rule != "Odd(x)")
     monkeypatch.setattr(blankets, "WINDOW_ROWS", 1)
@@ -97,7 +105,7 @@ def test_clauses_of_several_examples_are_counted_at_once(rule: str, monkeypatch:
 
 def test_windows_are_as_many_as_there_must_be(monkeypatch: pytest.MonkeyPatch) -> None:
     db = database([(t, x, (x + 1) % 4) for t in range(5) for x in range(4)], 3, soft_evidence=False)
-    model = sqlrl.parse_mln(DECLARED + "\n".join(APART[:3]), query=["Happy"])
+    model = sqlrl.parse_mln(DECLARED + "\n".join(APART[:3]))
     whole = sqlrl.PseudoLikelihood(discriminative=True).fit(db, model)
     assert whole.n_statements_ == 1
     monkeypatch.setattr(blankets, "WINDOW_ROWS", 1)
@@ -106,7 +114,7 @@ def test_windows_are_as_many_as_there_must_be(monkeypatch: pytest.MonkeyPatch) -
 
 def test_kinds_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     db = database([(t, x, (x + 1) % 4) for t in range(5) for x in range(4)], 3, soft_evidence=False)
-    model = sqlrl.parse_mln(DECLARED + "\n".join(APART[:3]), query=["Happy"])
+    model = sqlrl.parse_mln(DECLARED + "\n".join(APART[:3]))
     monkeypatch.setattr(blankets, "WINDOW_ROWS", 1)
     db.advanced.engine.memory = Memory(1_000, apart=True)
     with pytest.raises(MemoryLimitError, match=r"^\d+ query atoms would take about .*, more than the "):
