@@ -30,21 +30,21 @@ def same(one: Network, other: Network) -> bool:
 @settings(max_examples=draws(10))
 @given(programs())
 def test_a_range_of_examples_leaves_nothing_out(case: Case) -> None:
-    with expanded(case) as program:
-        count = program.layout.example_count
-        for first in range(count):
-            for last in range(first, count):
-                some = np.arange(first, last + 1)
-                with pytest.MonkeyPatch.context() as patch:
-                    patch.setattr(program_module, "LEAST_PARTS", 0)
-                    with Extent(program).restricted_to(some) as extent:
-                        assert isinstance(extent.examples, ExampleRange)
-                        found = ground_network(extent, check=False)
-                        counted = groundings(extent)
-                with program.examples_table(some) as chosen:
-                    extent = Extent(program, chosen, None, len(some))
-                    assert same(found, ground_network(extent, check=False))
-                    assert (counted == groundings(extent)).all()
+    program = expanded(case)
+    count = program.layout.example_count
+    for first in range(count):
+        for last in range(first, count):
+            some = np.arange(first, last + 1)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(program_module, "LEAST_PARTS", 0)
+                with Extent(program).restricted_to(some) as extent:
+                    assert isinstance(extent.examples, ExampleRange)
+                    found = ground_network(extent, check=False)
+                    counted = groundings(extent)
+            with program.examples_table(some) as chosen:
+                extent = Extent(program, chosen, None, len(some))
+                assert same(found, ground_network(extent, check=False))
+                assert (counted == groundings(extent)).all()
 
 
 def test_a_range_is_told_only_where_it_leaves_out_most_examples() -> None:
