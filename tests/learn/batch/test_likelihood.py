@@ -331,7 +331,7 @@ def test_starting_weights_that_are_no_numbers_are_refused() -> None:
 def test_windows_are_learned_from_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains in windows of five, whose later ones bring words that the first do not know, in memory and in files."""
     from sqlrl.ground import windows
-    from sqlrl.learn.batch import shelf
+    from sqlrl.training import shelf
 
     db = sqlrl.connect()
     rng = np.random.default_rng(2)
