@@ -307,8 +307,8 @@ class InferenceResult(Inferred, Generic[ScoresT, ReasonsT]):
         >>> soft = sqlrl.parse_psl("2: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2")
         >>> for push in db.predict(soft).why("Smokes(Chris)").table:
         ...     print(push["side"], push["hinge"], round(push["push"], 3))
-        down Smokes(Chris) -0.727
         up Smokes(Bob) - Smokes(Chris) 0.727
+        down Smokes(Chris) -0.727
         """
         self.check_current()
         with self.session.verb(), self.session.console.progress("explaining"):
