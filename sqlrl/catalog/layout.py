@@ -106,6 +106,11 @@ class Layout:
         return sorted((info for info in self.predicates.values() if info.open), key=lambda info: info.name)
 
     @property
+    def query_atoms(self) -> int:
+        """How many atoms the open predicates have in all examples."""
+        return sum(info.atom_count for info in self.predicates.values() if info.open)
+
+    @property
     def divided(self) -> bool:
         """Whether the data are several examples."""
         return self.example_type is not None or any(info.example_column for info in self.predicates.values())

@@ -216,8 +216,7 @@ class RuleTotals:
     def of(cls, window: GroundHinges, result: HingeResult) -> RuleTotals:
         """Return those of a window."""
         network = window.network
-        ground = np.bincount(network.rule, network.multiplicity, minlength=len(network.base)).astype(np.int64)
-        return cls(ground, network.base, network.incompatibility(result.y))
+        return cls(network.ground_rules, network.base, network.incompatibility(result.y))
 
     def __add__(self, other: RuleTotals) -> RuleTotals:
         """Return those of the examples of both."""

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sqlrl.errors import CountOverflowError
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.ground.partitions import Matrix, Partition, row_classes
+from sqlrl.ground.partitions import Matrix, Partition, first_places, row_classes
 
 LARGEST = 2**62
 """More atoms of a predicate than that are not counted."""
@@ -77,8 +77,7 @@ def folded(parts: Sequence[AtomKinds]) -> AtomKinds:
     truth = np.concatenate([part.truth for part in parts])
     negative, positive = _stacked([part.negative for part in parts]), _stacked([part.positive for part in parts])
     kind = row_classes(truth.astype(np.int64), negative, positive)
-    first = np.empty(int(kind.max(initial=-1)) + 1, dtype=np.int64)
-    first[kind[::-1]] = np.arange(len(kind) - 1, -1, -1)
+    first, _ = first_places(kind)
     count = np.zeros(len(first), dtype=np.int64)
     np.add.at(count, kind, np.concatenate([part.count for part in parts]))
     return AtomKinds(parts[0].predicate, total, truth[first], count, negative[first], positive[first])

@@ -34,6 +34,11 @@ class HingeNetwork:
     base: FloatArray  # distances of ground rules without a query atom; 0 for hard rules
     _repr_html_ = markup.field_table
 
+    @property
+    def ground_rules(self) -> IntArray:
+        """How many ground rules of each rule have a query atom, shape (m,)."""
+        return np.bincount(self.rule, self.multiplicity, minlength=len(self.base)).astype(np.int64)
+
     def expressions(self, y: FloatArray) -> FloatArray:
         """Return e_r, shape (h,)."""
         if not len(self.constants):

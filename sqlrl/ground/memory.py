@@ -127,8 +127,7 @@ def leave_to_window(program: Program, entries: int | None, examples: int) -> Non
 def _found_atoms(program: Program, examples: int) -> int:
     """Return about how many query atoms so many examples have."""
     layout = program.layout
-    atoms = sum(info.atom_count for info in layout.predicates.values() if info.open)
-    return atoms * examples // max(layout.example_count, 1)
+    return layout.query_atoms * examples // max(layout.example_count, 1)
 
 
 def refusal(program: Program, atoms: int, size: int | None, largest: ShapeSize | None = None) -> SqlrlError:

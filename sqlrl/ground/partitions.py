@@ -443,7 +443,7 @@ class Partition:
         listed = _Classes(atoms, [none := np.zeros(0, dtype=np.int64)] * len(profiles), [none] * len(profiles))
         levels = [count.levels[listed.find(self.domain, count)] for count in counts if count.joint]
         class_of = _classes([row, *at, *levels], len(atoms))
-        first, size = _first(class_of)
+        first, size = first_places(class_of)
         chosen = np.unravel_index(combined, number.shape)
         old = self.combinations[tuple(b[p] for b, p in zip(before, chosen, strict=True))]
         parent = np.concatenate([row[first], old])
@@ -455,7 +455,7 @@ class Partition:
         )
         negative, positive = _evaluated(self.domain, clauses, terms, classes, self.truth[parent], width)
         final = row_classes(parent, negative, positive)
-        first_of, _ = _first(final)
+        first_of, _ = first_places(final)
         total = np.zeros(len(first_of), dtype=np.int64)
         np.add.at(total, final, np.concatenate([size, number.ravel()[combined]]))
         table = np.full(number.shape, -1, dtype=np.int64)
@@ -494,7 +494,7 @@ class Partition:
                 code = encode(cells, [self.domain.radices[c] for c in count.columns])
                 keys.append(count.levels[places(count.codes, code)])
             profile = _classes(keys, len(old.value))
-            first, _ = _first(profile)
+            first, _ = first_places(profile)
             found.append(_Profiles(old.example, old.value, profile, len(first)))
             before.append(old.profile[first])
         return tuple(found), before
@@ -772,7 +772,7 @@ def _classes(keys: Sequence[IntArray], size: int) -> IntArray:
     return distinct(keys).inverse if keys else np.zeros(size, dtype=np.int64)
 
 
-def _first(number: IntArray) -> tuple[IntArray, IntArray]:
+def first_places(number: IntArray) -> tuple[IntArray, IntArray]:
     """Return the first place of each number from 0 on, and how often it occurs."""
     size = np.bincount(number)
     first = np.empty(len(size), dtype=np.int64)

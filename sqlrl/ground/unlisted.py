@@ -231,7 +231,7 @@ class _Opened:
         self.soft, self.engine, self.layout = soft, soft.engine, soft.program.layout
         self.tables: dict[str, TableName] = {}
         self.count = 0
-        self._listed = sum(info.atom_count for info in self.layout.predicates.values() if info.open)
+        self._listed = self.layout.query_atoms
         self._most = max(self.layout.atom_limit, COUNTED)
         self._reaches, self._held = _by_predicate(_reaches(soft, len(soft.model.rules))), held
         # The layout in which what is opened is an atom.

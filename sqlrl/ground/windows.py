@@ -315,9 +315,8 @@ def _of_one_example(bound: BoundShape) -> bool:
 def _first(program: Program, examples: int, entries: int) -> int:
     # Examples of the first window, by their query atoms: there are several literals to an atom. Where the examples have many facts, these say more.
     layout = program.layout
-    atoms = sum(info.atom_count for info in layout.predicates.values() if info.open)
     facts = sum(info.rows for info in layout.predicates.values() if example_columns(info, layout))
-    each, beside = (number / max(layout.example_count, 1) for number in (atoms, facts))
+    each, beside = (number / max(layout.example_count, 1) for number in (layout.query_atoms, facts))
     return max(min(examples, int(entries / FEWER / max(each, 1)), int(FIRST_FACTS / max(beside, 1))), 1)
 
 

@@ -29,8 +29,7 @@ class HingeParts:
         ground: IntArray | None = None
         for network in networks:
             atoms.append(network.atoms)
-            here = np.bincount(network.rule, network.multiplicity, minlength=len(network.hard)).astype(np.int64)
-            ground = here if ground is None else ground + here
+            ground = network.ground_rules if ground is None else ground + network.ground_rules
             shelf.put(network)
             del network  # or else it would be there while the next is made
         assert ground is not None, "there is at least one part"

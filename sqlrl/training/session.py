@@ -408,7 +408,7 @@ def check_model(model: object) -> None:
 
 def _size(layout: Layout) -> str:
     """Return how much memory the query atoms of a layout take, in words."""
-    atoms = sum(info.atom_count for info in layout.predicates.values() if info.open)
+    atoms = layout.query_atoms
     return f"{counted(atoms, 'query atom')} in all examples {'takes' if atoms == 1 else 'take'} {memory_of(atoms)}"
 
 

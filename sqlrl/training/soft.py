@@ -54,7 +54,7 @@ class SoftTraining(LearnerRun):
             self.truth, self.ground = network.truth, network.ground
         else:
             self.truth = read_values(session.engine, soft.layout, network.atoms)
-            self.ground = _ground_rules(network)
+            self.ground = network.ground_rules
         self.run = Run(session.records, unit="iteration")
 
     @property
@@ -181,12 +181,6 @@ def _ground(
             raise
     windows = divided_hinges(soft, extent, np.sort(ids), entries=PART_ENTRIES, learning=True)
     return HingeParts((found.network for _, found in windows), shelf)
-
-
-def _ground_rules(network: HingeNetwork) -> IntArray:
-    """Return how many ground rules of each rule have a query atom, shape (m,)."""
-    found: IntArray = np.bincount(network.rule, network.multiplicity, minlength=len(network.hard)).astype(np.int64)
-    return found
 
 
 def warn_of_rules(session: Session, rules: Iterable[str], fault: str, remedy: str = "") -> None:

@@ -229,8 +229,7 @@ def _labels(parts: Iterable[LabelledHinges], names: Names, unlabelled: Unlabelle
     for part in parts:
         network, number = part.network, int(np.count_nonzero(~np.isnan(part.truth)))
         known = check_truth(network, part.truth, names, unlabelled)
-        here = np.bincount(network.rule, network.multiplicity, minlength=len(network.hard)).astype(np.int64)
-        observed = network.incompatibility(known)
+        here, observed = network.ground_rules, network.incompatibility(known)
         if found is not None:
             observed, here, number = found.observed + observed, found.ground + here, found.number + number
         found = _Labels(observed, here, network.hard, number)
